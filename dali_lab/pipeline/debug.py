@@ -144,15 +144,7 @@ class DebugPipeline(Pipeline):
     def release_outputs(self) -> None:
         """Outputs own their memory: nothing to do."""
 
-    def feed_input(
-        self,
-        data_node: DataNode | str,
-        data: Any,
-        layout: str | None = None,
-        cuda_stream: Any = None,
-        use_copy_kernel: bool = False,
-    ) -> None:
-        """Hand a batch to an external source that has no source of its own, for the next run that has none."""
+    def _feed(self, data_node: DataNode | str, data: Any, layout: str | None, cuda_stream: Any) -> None:
         name = data_node if isinstance(data_node, str) else data_node.name
         self._fed.setdefault(name, deque()).append((data, layout))
 
@@ -274,7 +266,7 @@ class DebugPipeline(Pipeline):
         if place.source is None:
             place.source = open_source(place.operator, place.seed)
         name = place.node.id
-        if place.source.is_input and self._fed.get(name):
+        if place.operator.fed and self._fed.get(name):
             data, layout = self._fed[name].popleft()
             place.source.feed(data, layout, self._settings.batch_size)
         if not place.source.ready():

@@ -26,6 +26,7 @@ from dali_lab.model.user_code import user_line
 from dali_lab.pipeline.definition import as_outputs
 from dali_lab.pipeline.report import PipelineReport
 from dali_lab.pipeline.serialization import PipelineFiles
+from dali_lab.schema.registry import find_operator
 from dali_lab.schema.source import Source
 
 _TRAVELLING = (
@@ -371,8 +372,10 @@ class Pipeline(PipelineReport, PipelineFiles):
         KeyError
             If there is no such input; the message names those that there are.
         """
-        source = self._input(data_node)
-        source.feed(data, layout, self._settings.batch_size, cuda_stream)
+        self._feed(data_node, data, layout, cuda_stream)
+
+    def _feed(self, data_node: DataNode | str, data: Any, layout: str | None, cuda_stream: Any) -> None:
+        self._input(data_node).feed(data, layout, self._settings.batch_size, cuda_stream)
 
     def input_feed_count(self, input_name: str) -> int:
         """Batches to feed to an input before the first run, so that none has to wait.
@@ -389,7 +392,8 @@ class Pipeline(PipelineReport, PipelineFiles):
         """The source of an input."""
         runner = self._built()
         name = data_node if isinstance(data_node, str) else data_node.source.placed
-        inputs = {name: source for name, source in runner.sources.items() if source.is_input}
+        nodes = runner.graph.nodes
+        inputs = {name: source for name, source in runner.sources.items() if find_operator(nodes[name].op).fed}
         if name not in inputs:
             what = name or repr(data_node)
             raise KeyError(f"there is no input '{what}'{nearest(what, inputs)}; inputs: {', '.join(inputs) or 'none'}")

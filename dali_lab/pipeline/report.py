@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import TracebackType
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from dali_lab.model import dtypes
@@ -17,20 +18,13 @@ if TYPE_CHECKING:
     from dali_lab.graph.graph import Graph
 
 
-class _ApiScope:
-    """Lets the methods of one way of running call each other, while users may not mix the ways."""
+def _answer(path: str, description: str) -> Any:
+    """A property that gives a value of the pipeline, by its path from it."""
+    return property(attrgetter(path), doc=description)
 
-    def __init__(self, pipeline: PipelineReport) -> None:
-        self._pipeline = pipeline
-        self._before = pipeline._skip_api_check
 
-    def __enter__(self) -> None:
-        self._pipeline._skip_api_check = True
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._pipeline._skip_api_check = self._before
+def _constant(value: Any, description: str) -> Any:
+    return property(lambda pipeline: value, doc=description)
 
 
 class PipelineReport:
@@ -54,50 +48,33 @@ class PipelineReport:
         """Largest number of samples in a batch, or −1 if it was not given."""
         return -1 if self._settings.batch_size is None else self._settings.batch_size
 
-    @property
-    def batch_size(self) -> int:
-        """The older name of :attr:`max_batch_size`."""
-        return self.max_batch_size
-
-    @property
-    def num_threads(self) -> int:
-        """CPU threads."""
-        return self._settings.threads
-
-    @property
-    def device_id(self) -> int | None:
-        """The GPU, or `None`."""
-        return self._settings.device_id
-
-    @property
-    def seed(self) -> int:
-        """The seed in use."""
-        return self._seed
-
-    @property
-    def exec_pipelined(self) -> bool:
-        """Whether batches are kept ahead."""
-        return self._settings.exec_pipelined
-
-    @property
-    def exec_async(self) -> bool:
-        """As it was given; work is always done by other threads."""
-        return self._settings.exec_async
-
-    @property
-    def exec_dynamic(self) -> bool:
-        """As NVIDIA DALI answers; outputs own their memory in either case."""
-        return self._settings.dynamic
-
-    @property
-    def exec_separated(self) -> bool:
-        """Whether depths for CPU and GPU were given apart."""
-        return self._settings.separated
-
-    @property
-    def prefetch_queue_depth(self) -> int | Mapping[str, int]:
-        """Batches kept ahead, as it was given."""
-        return self._settings.prefetch_queue_depth
+    batch_size = max_batch_size  # the older name
+    num_threads: int = _answer("_settings.threads", "CPU threads.")
+    device_id: int | None = _answer("_settings.device_id", "The GPU, or `None`.")
+    seed: int = _answer("_seed", "The seed in use.")
+    exec_pipelined: bool = _answer("_settings.exec_pipelined", "Whether batches are kept ahead.")
+    exec_async: bool = _answer("_settings.exec_async", "As it was given; work is always done by other threads.")
+    exec_dynamic: bool = _answer(
+        "_settings.dynamic", "As NVIDIA DALI answers; outputs own their memory in either case."
+    )
+    exec_separated: bool = _answer("_settings.separated", "Whether depths for CPU and GPU were given apart.")
+    prefetch_queue_depth: int | Mapping[str, int] = _answer(
+        "_settings.prefetch_queue_depth", "Batches kept ahead, as it was given."
+    )
+    enable_memory_stats: bool = _answer("_settings.enable_memory_stats", "Whether sizes of outputs are noted.")
+    enable_checkpointing: bool = _answer("_settings.enable_checkpointing", "Whether checkpoints can be taken.")
+    _enable_checkpointing = enable_checkpointing
+    py_num_workers: int = _answer("_settings.py_num_workers", "Processes of parallel external sources.")
+    py_start_method: str = _answer("_settings.py_start_method", "How these processes start.")
+    stream_policy: StreamPolicy | None = _answer(
+        "_settings.stream_policy", "As it was given; without effect, as streams are ordered by events."
+    )
+    concurrency: OperatorConcurrency | None = _answer(
+        "_settings.concurrency", "As it was given; without effect, as independent operators always run side by side."
+    )
+    set_affinity: bool = _constant(False, "Always false: threads are not bound to cores.")
+    max_streams: int = _constant(-1, "Always −1; deprecated in NVIDIA DALI.")
+    default_cuda_stream_priority: int = _constant(0, "Always 0; deprecated in NVIDIA DALI.")
 
     @property
     def cpu_queue_size(self) -> int:
@@ -108,55 +85,6 @@ class PipelineReport:
     def gpu_queue_size(self) -> int:
         """Batches kept ahead on the GPU."""
         return self._settings.depths[1]
-
-    @property
-    def enable_memory_stats(self) -> bool:
-        """Whether sizes of outputs are noted."""
-        return self._settings.enable_memory_stats
-
-    @property
-    def enable_checkpointing(self) -> bool:
-        """Whether checkpoints can be taken."""
-        return self._settings.enable_checkpointing
-
-    @property
-    def _enable_checkpointing(self) -> bool:
-        return self._settings.enable_checkpointing
-
-    @property
-    def py_num_workers(self) -> int:
-        """Processes of parallel external sources."""
-        return self._settings.py_num_workers
-
-    @property
-    def py_start_method(self) -> str:
-        """How these processes start."""
-        return self._settings.py_start_method
-
-    @property
-    def set_affinity(self) -> bool:
-        """Always false: threads are not bound to cores."""
-        return False
-
-    @property
-    def stream_policy(self) -> StreamPolicy | None:
-        """As it was given; without effect, as streams are ordered by events, whatever their number."""
-        return self._settings.stream_policy
-
-    @property
-    def concurrency(self) -> OperatorConcurrency | None:
-        """As it was given; without effect, as independent operators always run side by side."""
-        return self._settings.concurrency
-
-    @property
-    def max_streams(self) -> int:
-        """Always −1; deprecated in NVIDIA DALI."""
-        return -1
-
-    @property
-    def default_cuda_stream_priority(self) -> int:
-        """Always 0; deprecated in NVIDIA DALI."""
-        return 0
 
     @property
     def is_restored_from_checkpoint(self) -> bool:
@@ -292,7 +220,9 @@ class PipelineReport:
         """Whether mixing ``run``, ``schedule_run`` and iterators on one pipeline raises."""
         self._skip_api_check = not enable
 
-    def _check_api_type_scope(self, kind: dtypes.PipelineAPIType) -> _ApiScope:
+    @contextmanager
+    def _check_api_type_scope(self, kind: dtypes.PipelineAPIType) -> Iterator[None]:
+        """Let the methods of one way of running call each other, while users may not mix the ways."""
         if not self._skip_api_check:
             if self._api_type is None:
                 self._api_type = kind
@@ -301,4 +231,8 @@ class PipelineReport:
                     f"this pipeline is run by {self._api_type.name.lower()} calls, and cannot be run by"
                     f" {kind.name.lower()} ones as well"
                 )
-        return _ApiScope(self)
+        before, self._skip_api_check = self._skip_api_check, True
+        try:
+            yield
+        finally:
+            self._skip_api_check = before

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import ArgumentError
+from dali_lab.model.references import PythonReference
 from dali_lab.schema.arguments import GROUP, RANDOM_STATE, REQUIRED, SEED, Arg, Input, Output, common_arguments
 from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
@@ -329,13 +330,17 @@ class Operator:
         Raises
         ------
         ArgumentError
-            If a node is connected to it; ask the call for its values then.
+            If a node is connected to it; ask the call for its values then. And if it is a Python object that a graph
+            file names, and the file is not trusted.
         """
         if name in self.connected:
             raise ArgumentError(
                 "must be a constant here, not a node", argument=name, operator=self.name, node=self.node
             )
-        return self.values[name]
+        value = self.values[name]
+        if isinstance(value, PythonReference):
+            raise self.fail(f"{value!r} comes from a graph file that is not trusted; load it with trust=True", name)
+        return value
 
     def has(self, name: str) -> bool:
         """Whether the argument was given, as a constant or as a node."""

@@ -37,12 +37,9 @@ class Source:
     ----------
     ends
         :meth:`draw` may raise :class:`StopIteration`; such sources are asked before the others.
-    is_input
-        It is an input of the pipeline: :meth:`feed` may be called.
     """
 
     ends: bool = False
-    is_input: bool = False
 
     def draw(self, batch_size: int) -> Draw:
         """Decide what the next batch holds.

@@ -28,8 +28,6 @@ class ExternalInput(Source):
         Where data on a GPU stays; `None` moves all data to the CPU.
     """
 
-    is_input = True
-
     def __init__(self, external: External, device: Device | None = None) -> None:
         self.external = external
         self._device = device

@@ -78,8 +78,6 @@ class VideoInput(Operator):
 class VideoSource(Source):
     """Cuts the videos that are fed into sequences."""
 
-    is_input = True
-
     def __init__(self, operator: VideoInput) -> None:
         self._operator = operator
         self._fed = FeedQueue(operator.node)

@@ -10,6 +10,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT16
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
+from dali_lab.model.references import PythonReference
 from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, integers, register
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Record
@@ -69,7 +70,7 @@ class NumbaFunction(Operator):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         for name in ("run_fn", "setup_fn"):
             function = values.get(name)
-            if function is not None and not callable(function) and not hasattr(function, "resolve"):
+            if function is not None and not callable(function) and not isinstance(function, PythonReference):
                 raise ArgumentTypeError(f"takes a function, got {function!r}", argument=name)
         for types, dimensions in (("in_types", "ins_ndim"), ("out_types", "outs_ndim")):
             if len(values[types]) != len(values[dimensions]):
@@ -90,12 +91,7 @@ class NumbaFunction(Operator):
     def setup(self) -> None:
         from numba import njit
 
-        for name in ("run_fn", "setup_fn"):
-            if hasattr(self.values[name], "resolve"):
-                raise self.fail(
-                    f"{self.values[name]!r} comes from a graph file that is not trusted; load it with trust=True", name
-                )
-        function, shaping = self.values["run_fn"], self.values["setup_fn"]
+        function, shaping = self.value("run_fn"), self.value("setup_fn")
         self._run = function if hasattr(function, "py_func") else njit(nogil=True)(function)
         self._setup = shaping if shaping is None or hasattr(shaping, "py_func") else njit(shaping)
 

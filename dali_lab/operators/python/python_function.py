@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
 from dali_lab.model.incoming import incoming_batch
+from dali_lab.model.references import PythonReference
 from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, integer, register
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Record
@@ -60,18 +61,14 @@ class FunctionOperator(Operator):
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Any, inputs: int) -> None:
         function = values.get("function")
-        if not callable(function) and not hasattr(function, "resolve"):
+        if not callable(function) and not isinstance(function, PythonReference):
             raise ArgumentTypeError(f"takes a function, got {function!r}", argument="function")
         layouts, count = values.get("output_layouts"), cls.output_count(values)
         if isinstance(layouts, (list, tuple)) and len(layouts) > count:
             raise ArgumentError(f"has {len(layouts)} layouts for {count} outputs", argument="output_layouts")
 
     def setup(self) -> None:
-        self._function: Callable[..., Any] = self.values["function"]
-        if hasattr(self._function, "resolve"):
-            raise self.fail(
-                f"{self._function!r} comes from a graph file that is not trusted; load it with trust=True", "function"
-            )
+        self._function: Callable[..., Any] = self.value("function")
 
     def present(self, array: npt.NDArray[Any]) -> Any:
         """A sample as the function gets it."""

@@ -8,6 +8,7 @@ from typing import Any
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import NO_TYPE
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
+from dali_lab.model.references import PythonReference
 from dali_lab.schema import Arg, Call, Operator, Output, flag, integer, register
 from dali_lab.schema.external import Expected, External, PythonSource, make_source
 from dali_lab.schema.operator import Extent, Record
@@ -116,7 +117,7 @@ class ExternalSource(Operator):
             return
         if values.get("repeat_last"):
             raise ArgumentError("is for data that is fed, not for a source", argument="repeat_last")
-        if hasattr(source, "resolve"):  # a name in a graph file, which is imported only when the file is trusted
+        if isinstance(source, PythonReference):  # it is imported only when the file is trusted
             return
         described = describe(values)
         if not parallel:
@@ -138,11 +139,7 @@ class ExternalSource(Operator):
     # -- execution ----------------------------------------------------------------------------------------------
 
     def setup(self) -> None:
-        source = self.values["source"]
-        if source is not None and hasattr(source, "resolve"):
-            raise self.fail(
-                f"{source!r} comes from a graph file that is not trusted; load it with trust=True", "source"
-            )
+        self.value("source")  # refuses one that is named in a file that is not trusted
 
     def external(self) -> External:
         values = self.values

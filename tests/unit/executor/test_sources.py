@@ -28,7 +28,7 @@ def batch(count: int, dtype: Any = np.uint8) -> np.ndarray[Any, Any]:
 
 def test_batches_are_drawn_in_the_order_in_which_they_were_fed() -> None:
     source = opened()
-    assert isinstance(source, FedInput) and source.is_input and not source.ends and not source.ready()
+    assert isinstance(source, FedInput) and not source.ends and not source.ready()
     with pytest.raises(OperatorError, match=r"fn.external_source \(node 'data'\): no batch was fed"):
         source.draw(4)
     source.feed(batch(3), "", 4)
