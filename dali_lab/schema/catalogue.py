@@ -9,9 +9,10 @@ from typing import Any
 
 from dali_lab.model import dtypes
 from dali_lab.schema.arguments import REQUIRED, Arg, Input, Output
-from dali_lab.schema.families import FAMILIES, find_family, palette_name
+from dali_lab.schema.everyday import other_names
+from dali_lab.schema.families import COMMON, FAMILIES, find_family, palette_name
 from dali_lab.schema.operator import Operator
-from dali_lab.schema.registry import all_operators
+from dali_lab.schema.registry import all_operators, is_built_in
 
 VERSION = 1
 Json = dict[str, Any]
@@ -47,6 +48,7 @@ def catalogue(operators: Iterable[type[Operator]] | None = None) -> Json:
         "families": [
             {"name": f.name, "title": f.title, "color": f.color, "icon": f.icon, "summary": f.summary} for f in families
         ],
+        "common": [name for name in COMMON if any(entry["name"] == name for entry in entries)],
         "operators": entries,
     }
 
@@ -60,19 +62,38 @@ def operator_entry(operator: type[Operator]) -> Json:
         "name": operator.name,
         "family": operator.family,
         "title": palette_name(operator.name, operator.title),
+        "terms": other_names("operators", operator.name),
         "summary": operator.summary(),
         "doc": inspect.cleandoc(operator.__doc__ or ""),
         "devices": list(operator.devices),
         "inputs": [input_entry(declared) for declared in operator.inputs],
         "outputs": [output_entry(declared) for declared in operator.outputs],
         "arguments": arguments,
+        "start": start_arguments(operator),
         "random": operator.random,
         "deprecated": operator.deprecated or None,
         "differs": operator.differs or None,
         "nvidia": None if operator.beyond_dali else f"nvidia.dali.fn.{operator.name}",
+        "added": not is_built_in(operator),
         "picture": None,
         "example": inspect.cleandoc(operator.example) if operator.example else None,
     }
+
+
+def start_arguments(operator: type[Operator]) -> Json:
+    """Arguments of a new node: the operator's own, and a value for each other argument that must be given."""
+    values = dict(operator.start)
+    for arg in operator.argument_table.values():
+        if not arg.required or not arg.listed or arg.name in values:
+            continue
+        words = choices(arg)
+        if words:
+            values[arg.name] = [words[0]] if arg.vector else words[0]
+        elif arg.type in ("int", "float", "number") and not arg.vector:
+            low, high = _slider(arg)
+            middle = 1 if low is None or high is None else (low + high) / 2
+            values[arg.name] = int(middle) if arg.type == "int" else float(middle)
+    return {name: plain(value) for name, value in values.items()}
 
 
 def input_entry(declared: Input) -> Json:
@@ -149,10 +170,15 @@ def widget(arg: Arg) -> str:
     if choices(arg) is not None:
         return "choice"
     if arg.type in ("int", "float", "number"):
-        low = arg.minimum if arg.soft_minimum is None else arg.soft_minimum
-        high = arg.maximum if arg.soft_maximum is None else arg.soft_maximum
-        return "slider" if low is not None and high is not None else "number"
+        return "number" if None in _slider(arg) else "slider"
     return "text"
+
+
+def _slider(arg: Arg) -> tuple[float | None, float | None]:
+    """Both ends of the slider; `None` where there is none."""
+    low = arg.minimum if arg.soft_minimum is None else arg.soft_minimum
+    high = arg.maximum if arg.soft_maximum is None else arg.soft_maximum
+    return low, high
 
 
 def plain(value: Any) -> Any:

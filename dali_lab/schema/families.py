@@ -52,6 +52,13 @@ FAMILIES: tuple[Family, ...] = (
     Family("io", "Files", "#1f9d8b", "io", "Reading and writing beside the main path."),
 )
 
+COMMON = (
+    "readers.file", "decoders.image", "resize", "random_resized_crop", "crop", "flip", "rotate", "warp_affine",
+    "color_twist", "brightness_contrast", "color_space_conversion", "gaussian_blur", "noise.gaussian", "erase",
+    "crop_mirror_normalize", "random.uniform", "random.coin_flip",
+)  # fmt: skip
+"""Operators that most pipelines are made of, in the order of a pipeline: the top of the palette."""
+
 _BY_NAME = {family.name: family for family in FAMILIES}
 
 

@@ -102,6 +102,9 @@ class Operator:
         Where its conformance is tested, if not by cases (readers, external sources).
     differs
         A sentence on where it differs from NVIDIA DALI, if it does.
+    start
+        Arguments of a new node in the editor, so that it runs and shows its effect. They are no defaults: the graph
+        holds them.
     """
 
     name: ClassVar[str]
@@ -139,6 +142,7 @@ class Operator:
     beyond_dali: ClassVar[bool] = False
     tested_elsewhere: ClassVar[str] = ""
     differs: ClassVar[str] = ""
+    start: ClassVar[Mapping[str, Any]] = {}
     example: ClassVar[str] = ""
     argument_table: ClassVar[dict[str, Arg]]
     _declared: ClassVar[frozenset[str]] = frozenset()

@@ -51,6 +51,7 @@ class AudioResample(Operator):
         ),
         Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
     )
+    start = {"scale": 0.5}
     example = ">>> fn.audio_resample(sound, in_rate=44100, out_rate=16000)"
 
     @classmethod

@@ -77,6 +77,7 @@ class BBoxRotate(Operator):
         ),
         fraction("remove_threshold", 0.1, "Part of the area that must remain within the canvas, less than 1."),
     )
+    start = {"angle": 15.0, "input_shape": [512, 512]}
     example = """
     >>> boxes, labels = fn.bbox_rotate(boxes, labels, angle=angle, input_shape=images.shape(), keep_size=True)
     >>> images = fn.rotate(images, angle=angle, keep_size=True)

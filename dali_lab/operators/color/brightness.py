@@ -16,6 +16,7 @@ class Brightness(Scaling):
 
     name = "brightness"
     arguments = (*BRIGHTNESS_AND_SHIFT, DTYPE)
+    start = {"brightness": 1.4}
     example = ">>> fn.brightness(images, brightness=fn.random.uniform(range=[0.7, 1.3]))"
 
     @classmethod

@@ -24,6 +24,7 @@ class BrightnessContrast(Scaling):
     title = "Brightness and contrast"
     differs = "Results of FLOAT agree to within 1e-6 of their size, as products and sums are formed in another order."
     arguments = (*BRIGHTNESS_AND_SHIFT, *CONTRAST_AND_CENTER, DTYPE)
+    start = {"brightness": 1.2, "contrast": 1.4}
     example = ">>> fn.brightness_contrast(images, brightness=fn.random.uniform(range=(0.8, 1.2)), contrast=1.1)"
 
     @classmethod

@@ -54,6 +54,7 @@ class ColorSpaceConversion(Operator):
         "A conversion to the same space returns the input; NVIDIA DALI refuses it. To and from YCbCr, one colour in"
         " 70,000 is one level off, where a sum lies within a rounding of the middle between two levels."
     )
+    start = {"image_type": "RGB", "output_type": "GRAY"}
     example = ">>> fn.color_space_conversion(images, image_type=types.RGB, output_type=types.YCbCr)"
 
     @classmethod

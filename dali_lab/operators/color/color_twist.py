@@ -26,6 +26,7 @@ class ColorTwist(Twisting):
         Arg("image_type", "image_type", RGB, "Kept for programs that set it.", advanced=True),
         DTYPE,
     )
+    start = {"hue": 20.0, "saturation": 1.4, "contrast": 1.2}
     example = ">>> fn.color_twist(images, hue=fn.random.uniform(range=[-20.0, 20.0]), saturation=1.2)"
 
     @classmethod

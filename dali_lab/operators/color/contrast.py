@@ -16,6 +16,7 @@ class Contrast(Scaling):
 
     name = "contrast"
     arguments = (*CONTRAST_AND_CENTER, DTYPE)
+    start = {"contrast": 1.5}
     example = ">>> fn.contrast(images, contrast=fn.random.uniform(range=[0.6, 1.4]), contrast_center=128)"
 
     @classmethod

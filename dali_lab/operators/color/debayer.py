@@ -61,6 +61,7 @@ class Debayer(Operator):
             important=True,
         ),
     )
+    start = {"blue_position": [0, 0]}
     example = '>>> fn.debayer(raw, blue_position=[0, 0], algorithm="edgeaware_ocv")'
     differs = (
         "``default_npp`` runs on the CPU as well, the others but ``vng_ocv`` on the GPU. It follows the documentation"

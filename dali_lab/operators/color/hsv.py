@@ -23,6 +23,7 @@ class Hsv(Twisting):
         factor("value", 1.0, "Factor of the value.", per_frame=True, important=True),
         Arg("dtype", "dtype", UINT8, "Type of the result; NO_TYPE asks for that of the input.", or_no_type=True),
     )
+    start = {"hue": 40.0, "saturation": 1.3}
     example = ">>> fn.hsv(images, hue=15, saturation=0.8, value=1.1)"
 
     @classmethod

@@ -21,6 +21,7 @@ class Hue(Twisting):
         DTYPE,
         Arg("image_type", "image_type", None, "", removed=True),
     )
+    start = {"hue": 40.0}
     example = ">>> fn.hue(images, hue=fn.random.uniform(range=[-30.0, 30.0]))"
 
     @classmethod

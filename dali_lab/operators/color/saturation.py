@@ -21,6 +21,7 @@ class Saturation(Twisting):
         DTYPE,
         Arg("image_type", "image_type", None, "", removed=True),
     )
+    start = {"saturation": 1.8}
     example = ">>> fn.saturation(images, saturation=fn.random.uniform(range=[0.5, 1.5]))"
 
     @classmethod

@@ -50,6 +50,7 @@ class VideoInput(Operator):
         ),
         flag("affine", "Kept for programs that set it.", default=True, advanced=True),
     )
+    start = {"sequence_length": 8}
     example = '>>> frames = fn.experimental.inputs.video(name="video", sequence_length=16)'
 
     def open_source(self, seed: int, *, checkpointing: bool = False) -> Source:

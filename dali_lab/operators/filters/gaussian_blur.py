@@ -56,6 +56,7 @@ class GaussianBlur(Operator):
         ),
         Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT.", or_no_type=True),
     )
+    start = {"sigma": 2.0}
     example = ">>> fn.gaussian_blur(images, sigma=fn.random.uniform(range=(0.1, 2.0)))"
 
     def run(self, call: Call, data: Batch) -> Batch:

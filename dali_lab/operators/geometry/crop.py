@@ -93,6 +93,7 @@ class Crop(Windowed):
     outputs = (Output("data", doc="The window, of `dtype`, with the layout of the input."),)
     on_gpu = True
     arguments = (*CROP, ROUNDING, OUT_OF_BOUNDS, FILL_VALUES, DTYPE, *OLD)
+    start = {"crop": [224, 224], "out_of_bounds_policy": "pad"}
     example = ">>> fn.crop(images, crop=(224, 224), crop_pos_x=fn.random.uniform(range=(0, 1)))"
 
     @classmethod

@@ -55,6 +55,7 @@ class Erase(Operator):
         flag("normalized_anchor", "The anchor is a share of the extent."),
         flag("normalized_shape", "The shape is a share of the extent."),
     )
+    start = {"anchor": [0.3, 0.3], "shape": [0.4, 0.4], "normalized": True}
     example = ">>> fn.erase(images, anchor=(0.3, 0.3), shape=(0.4, 0.4), normalized=True, fill_value=128)"
     differs = "Data without a layout is taken as H and W where no axes are given."
 

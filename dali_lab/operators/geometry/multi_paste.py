@@ -72,6 +72,7 @@ class MultiPaste(Operator):
         _regions("out_anchors_rel", "The same, relative to the result.", relative=True),
         Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True),
     )
+    start = {"output_size": [512, 512]}
     example = """
     >>> corners = fn.constant(idata=[0, 0, 0, 224], shape=(2, 2))
     >>> fn.multi_paste(images, in_ids=[0, 1], output_size=(224, 448), out_anchors=corners)

@@ -59,6 +59,7 @@ class Paste(Operator):
         _place("paste_x", "Place of the image: 0 at the left, 1 at the right."),
         _place("paste_y", "Place of the image: 0 at the top, 1 at the bottom."),
     )
+    start = {"ratio": 1.5, "fill_value": [0]}
     example = ">>> fn.paste(images, ratio=fn.random.uniform(range=(1, 3)), fill_value=(124, 116, 104))"
     differs = "Sequences are taken as well; the number of channels is that of the images, whatever `n_channels` says."
 

@@ -40,6 +40,7 @@ class RandomResizedCrop(Resizing):
         *RANDOM_WINDOW,
         *FILTERS,
     )
+    start = {"size": [224, 224]}
     example = ">>> fn.random_resized_crop(images, size=(224, 224), random_area=(0.1, 1.0))"
 
     @classmethod

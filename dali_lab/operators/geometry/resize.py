@@ -44,6 +44,7 @@ class Resize(Resizing):
         flag("save_attrs", "Add a second output: the size of each sample before, INT32, in the order of `size`."),
         Arg("image_type", "image_type", None, "", removed=True),
     )
+    start = {"resize_shorter": 256.0}
     example = """
     >>> fn.resize(images, size=(224, 224))
     >>> fn.resize(images, resize_shorter=256, interp_type=types.INTERP_CUBIC)

@@ -48,6 +48,7 @@ class ResizeCropMirror(Resizing):
         ),
         *FILTERS,
     )
+    start = {"resize_shorter": 256.0, "crop": [224, 224]}
     example = ">>> fn.resize_crop_mirror(images, resize_shorter=256, crop=[224, 224], mirror=fn.random.coin_flip())"
 
     @classmethod

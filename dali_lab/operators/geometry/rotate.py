@@ -36,6 +36,7 @@ class Rotate(Warping):
         SIZE,
         *WARPING,
     )
+    start = {"angle": 15.0, "fill_value": 0.0}
     example = ">>> fn.rotate(images, angle=fn.random.uniform(range=(-15, 15)), fill_value=0, keep_size=True)"
 
     def run(self, call: Call, data: Batch) -> Batch:

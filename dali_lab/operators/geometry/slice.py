@@ -68,6 +68,7 @@ class Slice(Windowed):
     on_gpu = True
     cpu_inputs = (1, 2)
     arguments = (*SLICE, OUT_OF_BOUNDS, FILL_VALUES, DTYPE, *OLD)
+    start = {"rel_start": [0.25, 0.25], "rel_shape": [0.5, 0.5]}
     example = """
     >>> fn.slice(images, start=(10, 20), shape=(100, 200), axis_names="HW")
     >>> fn.slice(images, rel_start=(0.1, 0.1), rel_end=(0.9, 0.9))

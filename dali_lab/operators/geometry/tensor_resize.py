@@ -88,6 +88,7 @@ class TensorResize(Resizing):
         flag("roi_relative", "The region is given in shares of the input's size."),
         *FILTERS,
     )
+    start = {"scales": [0.5, 0.5], "axes": [0, 1]}
     example = '>>> fn.tensor_resize(volumes, scales=(0.5, 0.5), axis_names="HW")'
     differs = (
         "Any number of axes can be resized, not only three that follow each other. Regions that leave the sample repeat"

@@ -33,6 +33,7 @@ class WarpAffine(Warping):
         *WARPING,
     )
     cpu_inputs = (1,)
+    start = {"matrix": [1.0, 0.2, 0.0, 0.0, 1.0, 0.0], "fill_value": 0.0}
     example = ">>> fn.warp_affine(images, matrix=fn.transforms.rotation(angle=30, center=(112, 112)))"
 
     def run(self, call: Call, *inputs: Batch) -> Batch:

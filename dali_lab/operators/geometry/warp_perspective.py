@@ -83,6 +83,7 @@ class WarpPerspective(Operator):
             "Where ``(0, 0)`` is: at the corner of the first pixel, or in its centre, as OpenCV has it.",
         ),
     )
+    start = {"matrix": [1.0, 0.2, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0005, 1.0], "fill_value": 0.0}
     example = ">>> fn.experimental.warp_perspective(images, matrix=[1, 0.1, 0, 0, 1, 0, 0.001, 0, 1])"
     differs = "Any number of channels is taken, not only four. FLOAT of images from 0 to 255 agrees to within 1e-4."
 

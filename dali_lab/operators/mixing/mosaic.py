@@ -53,6 +53,7 @@ class Mosaic(Mixing):
         number("fill_value", 114.0, "Value where there is no image."),
         fraction("prune_threshold", 0.1, "Part of the area of a box that must remain."),
     )
+    start = {"size": [512, 512]}
     example = ">>> images, boxes, labels = fn.mixing.mosaic(images, boxes, labels, size=(640, 640))"
 
     @classmethod

@@ -46,6 +46,7 @@ class Cast(Operator):
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
     on_gpu = True
     arguments = (Arg("dtype", "dtype", REQUIRED, "Type of the output.", important=True),)
+    start = {"dtype": "FLOAT"}
     example = ">>> fn.cast(images, dtype=types.FLOAT)"
 
     @classmethod

@@ -28,6 +28,7 @@ class ExpandDims(Operator):
             "Letters of the new axes, one for each; without them the output has no layout.",
         ),
     )
+    start = {"axes": [0], "new_axis_names": "F"}
     example = '>>> fn.expand_dims(masks, axes=2, new_axis_names="C")'
 
     def setup(self) -> None:

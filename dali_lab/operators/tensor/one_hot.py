@@ -40,6 +40,7 @@ class OneHot(Operator):
         integer("axis", -1, "Place of the new axis in the output; -1 appends it.", minimum=-1),
         string("axis_name", None, "Letter of the new axis; without it the output has no layout."),
     )
+    start = {"num_classes": 10}
     example = ">>> fn.one_hot(labels, num_classes=1000, dtype=types.UINT8)"
 
     def setup(self) -> None:

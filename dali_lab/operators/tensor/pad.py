@@ -47,6 +47,7 @@ class Pad(Operator):
             important=True,
         ),
     )
+    start = {"axis_names": "HW"}
     example = '>>> fn.pad(images, axis_names="HW", align=[32, 32], fill_value=0)'
 
     def setup(self) -> None:

@@ -181,6 +181,7 @@ class Reshape(_Reshaping):
     name = "reshape"
     outputs = (Output("output", doc="The same elements in the new shape."),)
     arguments = _ARGUMENTS
+    start = {"shape": [-1]}
     example = '>>> fn.reshape(images, shape=[-1, 3], layout="")'
 
     @classmethod
@@ -261,6 +262,7 @@ class Reinterpret(_Reshaping):
         ),
         *_ARGUMENTS,
     )
+    start = {"dtype": "UINT8"}
     example = ">>> words = fn.reinterpret(payload, dtype=types.INT16)"
 
     @classmethod

@@ -32,6 +32,7 @@ class ElementExtract(Operator):
     arguments = (
         integers("element_map", REQUIRED, "Indices of the elements; one output for each.", minimum=0, important=True),
     )
+    start = {"element_map": [0]}
     example = ">>> first, last = fn.element_extract(sequences, element_map=[0, 7])"
 
     @classmethod
@@ -101,6 +102,7 @@ class SequenceRearrange(Operator):
             "new_order", REQUIRED, "Index in the input of each element of the output.", tensor=True, important=True
         ),
     )
+    start = {"new_order": [0]}
     example = ">>> fn.sequence_rearrange(sequences, new_order=[2, 1, 0])"
 
     def setup(self) -> None:

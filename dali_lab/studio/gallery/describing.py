@@ -12,6 +12,7 @@ from dali_lab.gallery.fragments import fragment
 from dali_lab.gallery.places import ANNOTATED, PHOTOGRAPHS, built_in_folder, places_in
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.catalogue import argument_entry, operator_entry, plain
+from dali_lab.schema.everyday import other_names
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.errors import sentence
 from dali_lab.studio.gallery.drawing import Photographs, Subject
@@ -44,6 +45,7 @@ def entry_line(entry: Entry) -> EntryLine:
         pictures=bool({PHOTOGRAPHS, ANNOTATED} & places),
         annotated=ANNOTATED in places,
         waiting=entry.waiting,
+        terms=other_names("gallery", entry.name),
     )
 
 

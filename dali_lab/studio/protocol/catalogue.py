@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from dali_lab.studio.protocol.values import Value, Wire
 
@@ -75,7 +75,11 @@ class ArgumentDeclaration(Wire, rename={"vector": "list"}):
 
 
 class Operator(Wire):
-    """An operator; `nvidia` is its name in NVIDIA DALI, where that has it."""
+    """An operator.
+
+    `terms` are other names that a search finds it by, `start` has the arguments of a new node, `nvidia` is its name in
+    NVIDIA DALI, where that has it. One that is `added` comes from a notebook or another package.
+    """
 
     name: str
     family: str
@@ -85,6 +89,9 @@ class Operator(Wire):
     inputs: list[InputDeclaration]
     outputs: list[OutputDeclaration]
     arguments: list[ArgumentDeclaration]
+    start: dict[str, Value] = field(default_factory=dict)
+    terms: list[str] = field(default_factory=list)
+    added: bool = False
     doc: str = ""
     random: bool = False
     deprecated: str | None = None
@@ -95,7 +102,8 @@ class Operator(Wire):
 
 
 class CatalogueData(Wire):
-    """All operators and their families."""
+    """All operators and their families; `common` names the operators that most pipelines are made of."""
 
     families: list[Family]
     operators: list[Operator]
+    common: list[str] = field(default_factory=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from dali_lab.studio.protocol.documents import Document
 from dali_lab.studio.protocol.values import JsonObject, PictureRef, SessionError, Value, Wire
@@ -17,7 +17,8 @@ class EntryLine(Wire):
     """An entry as the wall shows it.
 
     `pictures` says whether it reads photographs, so that others can take their place; `annotated` whether it reads
-    boxes, points or masks with them. An entry that waits for something says for what.
+    boxes, points or masks with them. An entry that waits for something says for what. `terms` are other names that a
+    search finds it by.
     """
 
     name: str
@@ -33,6 +34,7 @@ class EntryLine(Wire):
     pictures: bool
     annotated: bool
     waiting: str | None = None
+    terms: list[str] = field(default_factory=list)
 
 
 class BrokenLine(Wire):

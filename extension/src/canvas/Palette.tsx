@@ -1,4 +1,4 @@
-/** The palette: all operators, by search, by family, favourites and recent ones; dragged or added by a press. */
+/** The palette: operators by search and by family, gallery entries by search; dragged or added by a press. */
 import { memo, useContext, useMemo, useRef, useState, type KeyboardEvent } from 'react';
 import { createPortal } from 'react-dom';
 import { appendOperator } from '../core/actions';
@@ -8,10 +8,14 @@ import { useEditor, useValue } from './context';
 import { FamilyIcon, Icon } from './icons';
 import { OperatorHelp } from './OperatorHelp';
 import { OverlayContext } from './overlay';
-import { closedFamilies, favourites, noteRecent, recent, toggleFavourite } from './storage';
+import { favourites, noteRecent, recent, sections as chosen, toggleFavourite } from './storage';
 import { t } from '../core/language';
 import { IconButton } from './controls/buttons';
+import { insertRecipe, Recipes, useRecipes } from './Recipes';
 import './Palette.css';
+
+/** Sections that are open until they are closed. */
+const OPEN = new Set(['favourites', 'recent', 'added', 'common', 'others']);
 
 interface Section {
   key: string;
@@ -25,7 +29,7 @@ export function Palette() {
   const catalogue = useValue(editor.catalogue);
   const liked = useValue(favourites);
   const used = useValue(recent);
-  const closed = useValue(closedFamilies);
+  const toggled = useValue(chosen);
   const readOnly = useValue(editor.session, (session) => session.readOnly);
   const [query, setQuery] = useState('');
   const [hovered, setHovered] = useState<{ operator: Operator; top: number; left: number } | null>(null);
@@ -52,10 +56,14 @@ export function Palette() {
     return [
       { key: 'favourites', title: t('Favourites'), operators: named(liked) },
       { key: 'recent', title: t('Recent'), operators: named(used) },
+      { key: 'added', title: t('Added'), operators: catalogue.operators.filter(({ added }) => added) },
+      { key: 'common', title: t('Common'), operators: named(catalogue.data.common ?? []) },
       ...families,
       { key: 'others', title: t('Others'), operators: others },
     ].filter(({ operators }) => operators.length > 0);
   }, [catalogue, query, liked, used]);
+
+  const recipes = useRecipes(query);
 
   function add(op: string): void {
     if (appendOperator(editor, op) !== null) noteRecent(op);
@@ -71,6 +79,7 @@ export function Palette() {
     } else if (event.key === 'Enter' && event.target instanceof HTMLInputElement) {
       const first = sections[0]?.operators[0];
       if (first && query.trim() !== '') add(first.name);
+      else if (recipes[0] && !readOnly) insertRecipe(editor, recipes[0].name);
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -107,7 +116,7 @@ export function Palette() {
         onScroll={() => setHovered(null)}
       >
         {sections.map((section) => {
-          const open = !closed.includes(section.key) || section.key === 'found';
+          const open = section.key === 'found' || (toggled[section.key] ?? OPEN.has(section.key));
           return (
             <section key={section.key}>
               {section.key !== 'found' && (
@@ -115,13 +124,7 @@ export function Palette() {
                   type="button"
                   className="family"
                   aria-expanded={open}
-                  onClick={() =>
-                    closedFamilies.update((before) =>
-                      before.includes(section.key)
-                        ? before.filter((key) => key !== section.key)
-                        : [...before, section.key],
-                    )
-                  }
+                  onClick={() => chosen.update((before) => ({ ...before, [section.key]: !open }))}
                 >
                   <Icon name={open ? 'down' : 'right'} size={10} />
                   <span>{section.title}</span>
@@ -133,6 +136,7 @@ export function Palette() {
                   <Entry
                     key={operator.name}
                     operator={operator}
+                    family={section.family}
                     color={catalogue?.color(operator.family) ?? 'gray'}
                     liked={liked.includes(operator.name)}
                     disabled={readOnly}
@@ -147,8 +151,9 @@ export function Palette() {
             </section>
           );
         })}
-        {catalogue && sections.every(({ operators }) => operators.length === 0) && (
-          <p className="palette-none muted">{t('No operator answers to “%1”.', query)}</p>
+        <Recipes recipes={recipes} disabled={readOnly} />
+        {catalogue && recipes.length === 0 && sections.every(({ operators }) => operators.length === 0) && (
+          <p className="palette-none muted">{t('Nothing answers to “%1”.', query)}</p>
         )}
       </div>
       {hovered &&
@@ -188,19 +193,23 @@ function HoverCard({
   );
 }
 
-/** An operator's name; where there is no room for the whole, its module is cut first. */
-function OperatorName({ name }: { name: string }) {
-  const at = name.lastIndexOf('.') + 1;
+/** An operator's name; under its family without the module of that name, and cut at its module where room is short. */
+function OperatorName({ name, family }: { name: string; family: string | undefined }) {
+  const said = [family, 'experimental', 'math'].includes(name.slice(0, name.indexOf('.')));
+  const shown = family !== undefined && said ? name.slice(name.indexOf('.') + 1) : name;
+  const at = shown.lastIndexOf('.') + 1;
   return (
     <span className="entry-name ellipsis split" title={name}>
-      {at > 0 && <span className="entry-module ellipsis muted">{name.slice(0, at)}</span>}
-      <span className="entry-own ellipsis">{name.slice(at)}</span>
+      {at > 0 && <span className="entry-module ellipsis muted">{shown.slice(0, at)}</span>}
+      <span className="entry-own ellipsis">{shown.slice(at)}</span>
     </span>
   );
 }
 
 interface EntryProperties {
   operator: Operator;
+  /** The family that it stands under; none in other sections. */
+  family: string | undefined;
   color: string;
   liked: boolean;
   disabled: boolean;
@@ -210,7 +219,7 @@ interface EntryProperties {
 }
 
 const Entry = memo(
-  function Entry({ operator, color, liked, disabled, onAdd, onHover, onLeave }: EntryProperties) {
+  function Entry({ operator, family, color, liked, disabled, onAdd, onHover, onLeave }: EntryProperties) {
     return (
       <div
         className="entry line"
@@ -240,7 +249,7 @@ const Entry = memo(
         onPointerDown={onLeave}
       >
         <FamilyIcon family={operator.family} color={color} size={14} />
-        <OperatorName name={operator.name} />
+        <OperatorName name={operator.name} family={family} />
         <IconButton
           icon={liked ? 'star-full' : 'star'}
           label={
@@ -260,6 +269,7 @@ const Entry = memo(
   },
   (before, after) =>
     before.operator === after.operator &&
+    before.family === after.family &&
     before.liked === after.liked &&
     before.color === after.color &&
     before.disabled === after.disabled,

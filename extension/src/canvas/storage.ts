@@ -38,7 +38,8 @@ export function remember<T>(key: string, observable: Value<T>): void {
 
 export const favourites = remembered<string[]>('favourites', []);
 export const recent = remembered<string[]>('recent', []);
-export const closedFamilies = remembered<string[]>('closed-families', []);
+/** Sections of the palette that a person opened (true) or closed (false). */
+export const sections = remembered<Record<string, boolean>>('palette-sections', {});
 
 export function noteRecent(op: string): void {
   recent.update((before) => [op, ...before.filter((each) => each !== op)].slice(0, 6));

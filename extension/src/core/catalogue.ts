@@ -1,4 +1,4 @@
-/** The catalogue of operators: its types, and search over name, family and description. */
+/** The catalogue of operators: its types, and search. */
 import type {
   ArgumentDeclaration,
   CatalogueData,
@@ -8,6 +8,7 @@ import type {
   Value,
   Widget,
 } from './protocol.generated';
+import { search } from './search';
 
 export type {
   ArgumentDeclaration,
@@ -99,51 +100,20 @@ export class Catalogue {
 
   /** Operators that answer to a query, best first; an empty query gives all. */
   search(query: string, among: readonly Operator[] = this.data.operators): Operator[] {
-    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-    if (words.length === 0) return [...among];
-    const scored: [number, Operator][] = [];
-    for (const operator of among) {
-      let total = 0;
-      for (const word of words) {
-        const score = this.score(operator, word);
-        if (score === 0) {
-          total = 0;
-          break;
-        }
-        total += score;
-      }
-      if (total > 0) scored.push([operator.deprecated ? total / 4 : total, operator]);
-    }
-    return scored
-      .sort((a, b) => b[0] - a[0] || a[1].name.length - b[1].name.length)
-      .map(([, operator]) => operator);
-  }
-
-  private score(operator: Operator, word: string): number {
-    const name = operator.name.toLowerCase();
-    const short = name.slice(name.lastIndexOf('.') + 1);
-    const title = operator.title.toLowerCase();
-    if (name === word || short === word) return 100;
-    if (short.startsWith(word)) return 80;
-    if (name.startsWith(word) || title.startsWith(word)) return 70;
-    if (name.split(/[._]/).some((part) => part.startsWith(word))) return 60;
-    if (title.split(/\s+/).some((part) => part.startsWith(word))) return 55;
-    if (name.includes(word) || title.includes(word)) return 40;
-    const family = `${operator.family} ${this.familyTitle(operator.family)}`.toLowerCase();
-    if (family.includes(word)) return 25;
-    if (operator.summary.toLowerCase().includes(word)) return 20;
-    if (operator.arguments.some((argument) => argument.name.includes(word))) return 10;
-    if (word.length > 2 && operator.doc?.toLowerCase().includes(word)) return 6;
-    return word.length > 2 && inOrder(short, word) ? 3 : 0;
+    const found = search(query, among, (operator) => ({
+      names: [operator.name.slice(operator.name.lastIndexOf('.') + 1), operator.title, operator.name],
+      terms: operator.terms,
+      groups: [operator.family, this.familyTitle(operator.family)],
+      summary: operator.summary,
+      rest: [...operator.arguments.map(({ name }) => name), operator.doc ?? ''],
+    }));
+    return query.trim() === ''
+      ? found
+      : [...found.filter(current), ...found.filter((each) => !current(each))];
   }
 }
 
-/** Whether the letters of `word` occur in `text` in their order: "gblur" finds "gaussian_blur". */
-function inOrder(text: string, word: string): boolean {
-  let at = 0;
-  for (const letter of text) if (letter === word[at]) at++;
-  return at === word.length;
-}
+const current = ({ deprecated }: Operator): boolean => !deprecated;
 
 /** The widget that shows an argument, from its declaration. */
 export function widgetOf(argument: ArgumentDeclaration): Widget {

@@ -699,7 +699,7 @@ export interface ArgumentDeclaration {
   advanced?: boolean;
 }
 
-/** An operator; `nvidia` is its name in NVIDIA DALI, where that has it. */
+/** An operator. `terms` are other names that a search finds it by, `start` has the arguments of a new node, `nvidia` is its name in NVIDIA DALI, where that has it. One that is `added` comes from a notebook or another package. */
 export interface Operator {
   name: string;
   family: string;
@@ -709,6 +709,9 @@ export interface Operator {
   inputs: InputDeclaration[];
   outputs: OutputDeclaration[];
   arguments: ArgumentDeclaration[];
+  start?: Record<string, Value>;
+  terms?: string[];
+  added?: boolean;
   doc?: string;
   random?: boolean;
   deprecated?: string | null;
@@ -718,13 +721,14 @@ export interface Operator {
   example?: string | null;
 }
 
-/** All operators and their families. */
+/** All operators and their families; `common` names the operators that most pipelines are made of. */
 export interface CatalogueData {
   families: Family[];
   operators: Operator[];
+  common?: string[];
 }
 
-/** An entry as the wall shows it. `pictures` says whether it reads photographs, so that others can take their place; `annotated` whether it reads boxes, points or masks with them. An entry that waits for something says for what. */
+/** An entry as the wall shows it. `pictures` says whether it reads photographs, so that others can take their place; `annotated` whether it reads boxes, points or masks with them. An entry that waits for something says for what. `terms` are other names that a search finds it by. */
 export interface EntryLine {
   name: string;
   title: string;
@@ -739,6 +743,7 @@ export interface EntryLine {
   pictures: boolean;
   annotated: boolean;
   waiting?: string;
+  terms?: string[];
 }
 
 /** An entry that cannot be read. */

@@ -1,22 +1,8 @@
 /** The gallery over the editor, on the editor's session. */
 import { useEffect, useMemo } from 'react';
 import { useEditor, useValue } from '../canvas/context';
-import type { Editor } from '../core/editor';
 import { Gallery } from './Gallery';
-import { editorHost } from './editorHost';
-import { GalleryModel } from './model';
-
-const models = new WeakMap<Editor, GalleryModel>();
-
-/** One gallery for an editor, so that coming back finds it as it was left. */
-function modelOf(editor: Editor): GalleryModel {
-  let model = models.get(editor);
-  if (!model) {
-    model = new GalleryModel(editorHost(editor));
-    models.set(editor, model);
-  }
-  return model;
-}
+import { modelOf } from './models';
 
 export function GalleryInEditor() {
   const editor = useEditor();

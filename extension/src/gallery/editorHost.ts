@@ -1,5 +1,13 @@
 /** The gallery's host where it lies over an editor: opens a graph in it, puts nodes into its graph. */
-import { emptyDocument, formatEdge, parseEdge, type EdgeRef, type GraphDocument } from '../core/document';
+import {
+  emptyDocument,
+  formatEdge,
+  parseEdge,
+  type EdgeRef,
+  type GraphDocument,
+  type Link,
+} from '../core/document';
+import type { Point } from '../core/edits';
 import type { Editor } from '../core/editor';
 import { open } from '../core/files';
 import { insertFragment } from './fragment';
@@ -25,14 +33,31 @@ export function editorHost(editor: Editor): GalleryHost {
   };
 }
 
-/** Puts an entry's augmentation into the graph, behind the selected node or the pipeline's output. */
-export function insertInto(editor: Editor, page: EntryPage, source: GraphDocument): boolean {
-  const feed = feedOf(editor);
+export interface Where {
+  /** The upper left corner of its nodes. */
+  at: Point;
+  /** The link that it goes into; without one it is not connected. */
+  into: Link | undefined;
+}
+
+/** Puts an entry's augmentation into the graph: where it is dropped, else behind the selected node or the output. */
+export function insertInto(editor: Editor, page: EntryPage, source: GraphDocument, where?: Where): boolean {
+  const link = where?.into;
+  const feed = where ? link && formatEdge(link.source) : feedOf(editor);
   let ids: string[] = [];
   const done = editor.edit(t('Insert %1', page.title), (document) => {
-    const after = feed === null ? undefined : document.view.nodes[parseEdge(feed).node];
-    const at = after ? { x: (after.x ?? 0) + 264, y: after.y ?? 0 } : { x: 0, y: 0 };
-    const result = insertFragment(document, source, page.fragment, page.before, feed, single(page), at);
+    const after = feed == null ? undefined : document.view.nodes[parseEdge(feed).node];
+    const at = where?.at ?? (after ? { x: (after.x ?? 0) + 264, y: after.y ?? 0 } : { x: 0, y: 0 });
+    const result = insertFragment(
+      document,
+      source,
+      page.fragment,
+      page.before,
+      feed ?? null,
+      single(page),
+      at,
+      link,
+    );
     ids = result.ids;
     return result.document;
   });
@@ -40,7 +65,7 @@ export function insertInto(editor: Editor, page: EntryPage, source: GraphDocumen
   editor.select(ids);
   editor.notify(
     'info',
-    feed === null
+    feed == null
       ? t('%1 is in the graph; connect a picture to it.', page.title)
       : t('%1 is behind %2.', page.title, parseEdge(feed).node),
   );

@@ -1,22 +1,26 @@
 /** Which entries the wall shows. */
+import { search, type Searchable } from '../core/search';
 import type { Filter } from './model';
 import type { EntryLine, GalleryFamily, GalleryList } from './types';
 
-const words = (text: string): string[] => text.toLowerCase().split(/\s+/).filter(Boolean);
+/** What a search finds an entry by. */
+export function searchable(entry: EntryLine, family = ''): Searchable {
+  return {
+    names: [entry.title, entry.name],
+    terms: entry.terms,
+    groups: [family, ...entry.tags, ...entry.operators],
+    summary: entry.helps,
+  };
+}
 
-/** The entries that have the family, the tag and every word. */
+/** The entries that have the family and the tag, and answer to the text, in the gallery's order. */
 export function shown(list: GalleryList, { text, family, tag }: Filter): EntryLine[] {
-  const wanted = words(text);
   const titles = new Map(list.families.map((each) => [each.name, each.title]));
-  return list.entries.filter((entry) => {
-    if (family !== null && entry.family !== family) return false;
-    if (tag !== null && !entry.tags.includes(tag)) return false;
-    const searched = [entry.name, entry.title, titles.get(entry.family) ?? '', entry.helps]
-      .concat(entry.tags, entry.operators)
-      .join(' ')
-      .toLowerCase();
-    return wanted.every((word) => searched.includes(word));
-  });
+  const among = list.entries.filter(
+    (entry) => (family === null || entry.family === family) && (tag === null || entry.tags.includes(tag)),
+  );
+  const found = new Set(search(text, among, (entry) => searchable(entry, titles.get(entry.family))));
+  return among.filter((entry) => found.has(entry));
 }
 
 /** Entries under their families, in the families' order. */

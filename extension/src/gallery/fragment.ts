@@ -1,13 +1,20 @@
 /** An entry's augmentation as nodes that go into another graph. */
-import { copyNodes, pasteNodes, type Point } from '../core/edits';
-import { emptyDocument, formatEdge, parseEdge, type EdgeRef, type GraphDocument } from '../core/document';
+import { connect, copyNodes, pasteNodes, type Point } from '../core/edits';
+import {
+  emptyDocument,
+  formatEdge,
+  parseEdge,
+  type EdgeRef,
+  type GraphDocument,
+  type Link,
+} from '../core/document';
 import { autoLayout, NODE_SIZE } from '../core/layout';
 
 const GAP = 48;
 
 /**
  * Puts nodes of `source` into `document`, at `at`. Their inputs from `before` are connected to `feed`, or left open
- * without one. Nodes that took the picture from `feed` then take it from `output`.
+ * without one. Nodes that took the picture from `feed` then take it from `output`; with `into`, only that link's target.
  */
 export function insertFragment(
   document: GraphDocument,
@@ -17,6 +24,7 @@ export function insertFragment(
   feed: EdgeRef | null,
   output: EdgeRef | null,
   at: Point,
+  into?: Link,
 ): { document: GraphDocument; ids: string[] } {
   const whole: GraphDocument = { ...emptyDocument(), ...source };
   const places = autoLayout(whole, () => NODE_SIZE, ids);
@@ -54,9 +62,12 @@ export function insertFragment(
   const given = output === null ? -1 : ids.indexOf(parseEdge(output).node);
   const end = pasted.ids[given];
   if (feed === null || output === null || end === undefined) return pasted;
+  const to = { ...parseEdge(output), node: end };
   return {
     ...pasted,
-    document: redirected(pasted.document, feed, formatEdge({ ...parseEdge(output), node: end }), pasted.ids),
+    document: into
+      ? connect(pasted.document, to, into.target)
+      : redirected(pasted.document, feed, formatEdge(to), pasted.ids),
   };
 }
 

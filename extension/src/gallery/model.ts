@@ -89,12 +89,9 @@ export class GalleryModel {
 
   /** Requests the entries, then existing pictures, then pictures that have to be made. */
   async load(): Promise<void> {
-    const { connection } = this.host;
     try {
-      const list = await connection.call<GalleryList>('gallery.list');
-      if (this.disposed) return;
-      this.list.set(list);
-      this.problem.set(null);
+      const list = await this.entries();
+      if (list === null) return;
       const names = list.entries.map(({ name }) => name).filter((name) => !this.tiles.get().has(name));
       let missing = await this.loadTiles(names, true);
       while (missing.length > 0) {
@@ -104,6 +101,21 @@ export class GalleryModel {
     } catch (error) {
       if (!this.disposed) this.problem.set((error as Error).message);
     }
+  }
+
+  /** Requests the entries alone. */
+  async entries(): Promise<GalleryList | null> {
+    const list = await this.host.connection.call<GalleryList>('gallery.list');
+    if (this.disposed) return null;
+    this.list.set(list);
+    this.problem.set(null);
+    return list;
+  }
+
+  /** Existing pictures of some entries. */
+  async existing(names: readonly string[]): Promise<void> {
+    const missing = names.filter((name) => !this.tiles.get().has(name));
+    if (missing.length > 0) await this.loadTiles(missing, true);
   }
 
   go(place: Place): void {

@@ -64,6 +64,7 @@ class VideoDecoded(VideoReading):
         ),
         flag("file_list_include_end", "Parts of `file_list` end where the video ends, at the latest.", default=True),
     )
+    start = {"sequence_length": 8}
     example = '>>> frames = fn.experimental.readers.video(filenames=["clip.mp4"], sequence_length=16, name="Reader")'
 
     @classmethod

@@ -57,6 +57,7 @@ class VideoReader(VideoReading):
         " frames are not equally far apart; NVIDIA DALI looks at the first one alone. Files may have different codecs."
     )
     arguments: ClassVar[tuple[Arg, ...]] = (*VIDEO_READER, *CONSTANT_RATE)
+    start = {"sequence_length": 8}
     example = """
     >>> frames, labels = fn.readers.video(device="gpu", file_root=root, sequence_length=16, stride=4, name="Reader")
     """

@@ -1,5 +1,4 @@
 /** Operators that come onto the canvas: from the palette, from a search, into a link. */
-import { bounds, type Operator } from '../catalogue';
 import { canConnect, targetsOn, type Facts } from '../connect';
 import type { Device, GraphDocument, Link, OutputRef, Target, Value } from '../document';
 import type { Editor } from '../editor';
@@ -8,7 +7,6 @@ import type { Point } from '../edits';
 import { t } from '../language';
 import { clearPlace, freePlace, NODE_SIZE, placeOf, type Size } from '../layout';
 import { makeRoom } from '../room';
-import { tidy } from '../values';
 import { sizesOf, boxes } from './sizes';
 
 export interface AddOptions {
@@ -41,22 +39,6 @@ function defaultPlace(editor: Editor, options: AddOptions): Point {
   return freePlace({ x: centre.x - NODE_SIZE.width / 2, y: centre.y - 80 }, NODE_SIZE, boxes(editor));
 }
 
-/** Arguments without which an operator cannot start, filled with what a person would begin with. */
-function startArguments(operator: Operator): Record<string, Value> {
-  const values: Record<string, Value> = {};
-  for (const argument of operator.arguments) {
-    if (!argument.required) continue;
-    const first = argument.choices?.[0];
-    const { soft } = bounds(argument);
-    if (argument.default != null) continue;
-    if (first !== undefined) values[argument.name] = argument.list ? [first] : first;
-    else if ((argument.type === 'float' || argument.type === 'int') && !argument.list) {
-      values[argument.name] = soft ? tidy((soft[0] + soft[1]) / 2, 1) : 1;
-    }
-  }
-  return values;
-}
-
 export function addOperator(editor: Editor, name: string, options: AddOptions = {}): string | null {
   const facts = editor.facts;
   const operator = facts?.catalogue.operator(name);
@@ -75,7 +57,7 @@ export function addOperator(editor: Editor, name: string, options: AddOptions = 
       {
         op: name,
         device,
-        arguments: { ...startArguments(operator), ...options.arguments },
+        arguments: { ...operator.start, ...options.arguments },
         ...(options.name === undefined ? {} : { name: options.name }),
       },
       place,

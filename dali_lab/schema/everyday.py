@@ -1,0 +1,44 @@
+"""Other names of operators and gallery entries: everyday words, other libraries' classes, other languages."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from importlib import resources
+from typing import Literal
+
+LIBRARIES = ("torchvision", "albumentations", "keras")
+
+
+@functools.cache
+def _table() -> dict[str, dict[str, dict[str, str]]]:
+    text = resources.files("dali_lab.schema").joinpath("everyday_names.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def other_names(kind: Literal["operators", "gallery"], name: str) -> list[str]:
+    """Other names of an operator or a gallery entry, each once."""
+    given = _table()[kind].get(name, {})
+    return list(dict.fromkeys(word.strip() for text in given.values() for word in text.split(",")))
+
+
+def known(kind: Literal["operators", "gallery"]) -> list[str]:
+    """Operators or gallery entries that have other names."""
+    return list(_table()[kind])
+
+
+def names_in(library: str) -> dict[str, list[tuple[str, str]]]:
+    """Each class of another library, with the operators and gallery entries that do the same.
+
+    Returns
+    -------
+    dict
+        By class name, ``("operators", name)`` or ``("gallery", name)``.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    for kind, entries in _table().items():
+        for name, given in entries.items():
+            for word in given.get(library, "").split(","):
+                if word.strip():
+                    found.setdefault(word.strip(), []).append((kind, name))
+    return dict(sorted(found.items(), key=lambda item: item[0].lower()))

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { distance, search, type Searchable } from './search';
+
+const items: Searchable[] = [
+  { names: ['color_twist'], terms: ['ColorJitter', 'Farben verändern'], summary: 'Hue and contrast.' },
+  { names: ['gaussian_blur'], terms: ['Weichzeichner', 'flou', '模糊', 'ぼかし'] },
+  { names: ['crop_mirror_normalize'], terms: ['ToTensor', 'to tensor'] },
+  { names: ['tensor_resize'] },
+  { names: ['experimental.remap', 'remap'], terms: ['elastic'], rest: ['border'] },
+];
+const found = (query: string): string[] =>
+  search(query, items, (item) => item).map(({ names }) => names[0] ?? '');
+
+describe('search', () => {
+  it('finds names, parts of names and letters in order', () => {
+    expect(found('blur')[0]).toBe('gaussian_blur');
+    expect(found('tensor resize')[0]).toBe('tensor_resize');
+    expect(found('gblur')).toEqual(['gaussian_blur']);
+    expect(found('remap')[0]).toBe('experimental.remap');
+  });
+
+  it('finds other names however they are written', () => {
+    for (const query of ['ColorJitter', 'color jitter', 'colorjitter', 'color_jitter', 'jitter']) {
+      expect(found(query)[0]).toBe('color_twist');
+    }
+    expect(found('totensor')[0]).toBe('crop_mirror_normalize');
+    expect(found('ELASTIC')).toEqual(['experimental.remap']);
+  });
+
+  it('finds words of other languages, with or without accents', () => {
+    expect(found('weichzeichner')).toEqual(['gaussian_blur']);
+    expect(found('verandern')).toEqual(['color_twist']);
+    expect(found('模糊')).toEqual(['gaussian_blur']);
+    expect(found('ぼか')).toEqual(['gaussian_blur']);
+  });
+
+  it('forgives slips of the keyboard where nothing else answers', () => {
+    expect(found('gausian')).toEqual(['gaussian_blur']);
+    expect(found('elsatic')).toEqual(['experimental.remap']);
+    expect(found('wiechzeichnr')).toEqual(['gaussian_blur']);
+    expect(found('xyz')).toEqual([]);
+  });
+
+  it('wants every word, and gives all in their order for none', () => {
+    expect(found('gaussian contrast')).toEqual([]);
+    expect(found('  ')).toHaveLength(items.length);
+  });
+});
+
+describe('distance', () => {
+  it('counts letters left out, put in, replaced and swapped', () => {
+    expect(distance('blur', 'blr', 2)).toBe(1);
+    expect(distance('blur', 'bulr', 2)).toBe(1);
+    expect(distance('blur', 'clue', 2)).toBe(2);
+    expect(distance('blur', 'crop', 2)).toBe(Infinity);
+  });
+});

@@ -1,0 +1,75 @@
+"""Arguments of a new node in the editor: it runs on pictures at once, and shows its effect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dali_lab import Pipeline, fn
+from dali_lab.schema import samples
+from dali_lab.schema.catalogue import start_arguments
+from dali_lab.schema.operator import Operator
+from dali_lab.schema.registry import all_operators
+
+NEUTRAL = {
+    "cat": "one input, nothing beside it",
+    "coord_transform": "takes points; the identity until a matrix is given",
+    "copy": "a copy is what it is for",
+    "dump_image": "writes the picture and hands it on",
+    "math.abs": "bytes have no sign",
+    "math.ceil": "bytes are whole numbers",
+    "math.fabs": "bytes have no sign",
+    "math.floor": "bytes are whole numbers",
+    "math.plus": "the sign that changes nothing",
+    "per_frame": "names the frames of a sequence; pixels stay",
+    "pad": "brings the batch to its largest picture",
+    "reinterpret": "the type stays until another is chosen",
+}
+INCOMPLETE = {
+    "decoders.inflate": "needs the shape of what was compressed",
+    "experimental.cuda_kernel": "needs a kernel",
+    "numba_function": "needs a function",
+    "permute_batch": "needs a permutation of the batch",
+    "squeeze": "needs an axis of extent 1, which pictures lack",
+}
+"""Operators that cannot show anything without something that only the person has."""
+
+
+def takes_pictures(operator: type[Operator]) -> bool:
+    """Whether one uncoded picture is all that it must be given."""
+    needed = [declared for declared in operator.inputs if not declared.optional]
+    if operator.hidden or operator.deprecated or operator.source or operator.decodes or len(needed) != 1:
+        return False
+    if operator.family in ("audio", "boxes", "decoders", "io", "mixing") or operator.syntax == "arithmetic":
+        return False
+    (declared,) = needed
+    return (declared.layouts is None or "HWC" in declared.layouts) and (
+        declared.dtypes is None or "UINT8" in [dtype.name for dtype in declared.dtypes]
+    )
+
+
+CANDIDATES = [name for name, operator in all_operators().items() if takes_pictures(operator)]
+SEQUENCES = {"element_extract", "sequence_rearrange", "per_frame"}
+ONE_CHANNEL = {"debayer"}
+
+
+@pytest.mark.parametrize("name", [name for name in CANDIDATES if name not in INCOMPLETE])
+def test_a_new_node_runs_and_shows_its_effect(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # `dump_image` writes where it stands
+    pictures, layout = samples.pictures([(48, 64), (40, 60)], 1 if name in ONE_CHANNEL else 3)
+    if name in SEQUENCES:
+        pictures, layout = [np.stack([each, each[::-1]]) for each in pictures], "FHWC"
+    pipe = Pipeline(2, 1, None, seed=1)
+    with pipe:
+        images = fn.external_source(lambda: pictures, batch=True, layout=layout)
+        operator = fn
+        for part in name.split("."):
+            operator = getattr(operator, part)
+        made = operator(images, **start_arguments(all_operators()[name]))
+        pipe.set_outputs(*(made.values() if isinstance(made, dict) else [made]))
+    after = np.asarray(pipe.run()[0][0])
+    before = pictures[0]
+    changed = after.shape != before.shape or after.dtype != before.dtype or not np.array_equal(after, before)
+    assert changed or name in NEUTRAL
