@@ -33,9 +33,7 @@ class Batch(Value):
     __array_ufunc__ = None  # so that NumPy leaves ``array + batch`` to the batch
 
     def __init__(self, tensors: Any, dtype: Any = None, device: Any = None, layout: str | None = None) -> None:
-        made = _made(tensors, None if dtype is None else as_dtype(dtype), layout)
-        if device is not None:
-            made = made.to_device(device)
+        made = _made(tensors, None if dtype is None else as_dtype(dtype), device, layout)
         self.slot, self.outcome = made.slot, made.outcome
 
     @staticmethod
@@ -145,7 +143,7 @@ class Slicing:
         return subscripted(self._batch, index)
 
 
-def _made(data: Any, dtype: Any, layout: str | None) -> Batch:
+def _made(data: Any, dtype: Any, device: Any, layout: str | None) -> Batch:
     if isinstance(data, Batch):
         made = data
     elif isinstance(data, TensorListCPU):
@@ -158,15 +156,7 @@ def _made(data: Any, dtype: Any, layout: str | None) -> Batch:
         made = Batch._holding(Samples.dense(np.asarray(whole.cpu()), rest), "cpu").to_device(whole.device)
     else:
         made = _of_tensors([as_tensor(each, dtype) for each in _samples(data)], dtype)
-    if dtype is not None and made.dtype != dtype:
-        from dali_lab.dynamic.calling import by_name
-
-        made = by_name("cast", made, dtype=dtype)
-    if layout is not None and (made.layout or "") != layout:
-        if len(made.samples) and len(layout) not in (0, made.ndim):
-            raise ValueError(f"the layout '{layout}' cannot describe data with {made.ndim} dimensions")
-        made = Batch._holding(made.samples.replaced(layout=layout), made.slot.device)
-    return made
+    return made._converted(dtype, layout, device)
 
 
 def _samples(data: Iterable[Any]) -> list[Any]:

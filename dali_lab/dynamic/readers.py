@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from dali_lab.dynamic.batch import Batch
 from dali_lab.dynamic.modes import EvalContext
 from dali_lab.dynamic.namespace import namespace
 from dali_lab.dynamic.tensor import Tensor
+from dali_lab.dynamic.values import Value
 from dali_lab.graph.tracing import traced_call
+from dali_lab.model.tensor_list import TensorList
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import find_operator
 
@@ -84,7 +86,9 @@ class Reader:
         size = batch_size if batch_size is not None else self._batch_size
         if capture and size is None:
             raise ValueError("capture=True needs a batch size")
-        return self._batches(size, ctx) if size is not None else self._samples(ctx)
+        if size is not None:
+            return self._items(size, ctx, Batch)
+        return self._items(1, ctx, lambda found: Tensor._holding(found._batch))
 
     def get_metadata(self, batch_size: int | None = None) -> dict[str, Any]:
         """Sizes of the epoch, with and without filling up, and the shard."""
@@ -120,22 +124,13 @@ class Reader:
             raise RuntimeError("the reader has begun without enable_checkpointing=True")
         self._checkpointing = True
 
-    def _samples(self, ctx: EvalContext | None) -> Iterator[Any]:
-        for found in self._outputs(1, ctx):
-            made = [Tensor._holding(each._batch) for each in found]
-            yield tuple(made) if self._keys is None else dict(zip(self._keys, made, strict=True))
-
-    def _batches(self, size: int, ctx: EvalContext | None) -> Iterator[Any]:
-        for found in self._outputs(size, ctx):
-            made = [Batch(each) for each in found]
-            yield tuple(made) if self._keys is None else dict(zip(self._keys, made, strict=True))
-
-    def _outputs(self, size: int, ctx: EvalContext | None) -> Iterator[Any]:
+    def _items(self, size: int, ctx: EvalContext | None, wrapped: Callable[[TensorList], Value]) -> Iterator[Any]:
         pipeline = self._open(size, ctx)
         padded = pipeline.reader_meta("reader")["epoch_size_padded"]
         whole = (self._shard + 1) * padded // self._shards - self._shard * padded // self._shards
         for _ in range(0, whole, size):
-            yield pipeline.run()
+            made = map(wrapped, pipeline.run())
+            yield tuple(made) if self._keys is None else dict(zip(self._keys, made, strict=True))
         if not self._stays:
             self._shard = (self._shard + 1) % self._shards
 

@@ -145,15 +145,7 @@ def _made(data: Any, dtype: Any, device: Any, layout: str | None) -> Tensor:
         made = Tensor._holding(Samples.of([array], letters))
         if dtype is not None and dtype.kind is DType.Kind.enum:
             made = Tensor._holding(made.samples.replaced(dtype=dtype.type_id))
-    if dtype is not None and made.dtype != dtype:
-        from dali_lab.dynamic.calling import by_name
-
-        made = by_name("cast", made, dtype=dtype)
-    if layout is not None and (made.layout or "") != layout:
-        if len(layout) not in (0, made.ndim):
-            raise ValueError(f"the layout '{layout}' cannot describe data with {made.ndim} dimensions")
-        made = Tensor._holding(made.samples.replaced(layout=layout), made.slot.device)
-    return made if device is None else made.to_device(device)
+    return made._converted(dtype, layout, device)
 
 
 def _is_plain(data: Any) -> bool:
