@@ -96,7 +96,7 @@ def apply_auto_augment(policy: Policy, data: Any, seed: int | None = None, **kwa
     policy
         The sequences.
     data
-        What to augment.
+        Samples to augment.
     seed
         Of all that is drawn.
     kwargs

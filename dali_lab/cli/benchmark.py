@@ -1,4 +1,4 @@
-"""How fast a graph runs, in this engine and in NVIDIA DALI: each measurement in a fresh process."""
+"""Speed of a graph in this engine and in NVIDIA DALI: each measurement in a fresh process."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Benchmark:
         engine
             :data:`OURS` or :data:`DALI`.
         seconds
-            How long, after batches that do not count.
+            Duration, after batches that do not count.
         tell
             Called with the share that is done and the rate so far, as it goes.
 
@@ -110,7 +110,7 @@ class Benchmark:
     @staticmethod
     def _child(arguments: list[str], tell: Tell | None) -> Json:
         command = [sys.executable, "-m", "dali_lab.cli.benchmark", *arguments]
-        # What stands in for kernels until they are compiled is not what is to be measured.
+        # Stand-ins for kernels that are still being compiled are not to be measured.
         environment = {**os.environ, "DALI_LAB_COMPILE": "at-once"}
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
         process = subprocess.Popen(command, stdout=pipe, stderr=nowhere, text=True, env=environment)
@@ -193,7 +193,7 @@ def _measure(engine: str, path: str, settings: Json, seconds: float) -> Json:
 def _peak_memory() -> float:
     """Peak memory of this process in MiB."""
     try:
-        # What the system counts for a process begins with the program that started it; this begins with this one.
+        # The system's count for a process begins with the program that started it; this begins with this one.
         with open("/proc/self/status") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
     except (OSError, StopIteration):
@@ -249,7 +249,7 @@ def _main() -> None:
         words = str(error).strip()
         # Ours name the file in a line of its own; NVIDIA DALI's go on with where in its code it was.
         _say({"error": (words if isinstance(error, DaliLabError) else words.split("\n")[0]) or type(error).__name__})
-    # What the engines' threads still do is not waited for.
+    # Work that the engines' threads still do is not waited for.
     os._exit(0)
 
 

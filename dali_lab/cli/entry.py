@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        What follows the program's name; by default that of this process.
+        Words after the program's name; by default those of this process.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough; what is left in the buffer must not be tried again at exit.
+        # The reader of our output has closed it; the rest of the buffer must not be tried again at exit.
         sys.stdout = None
         return 0
     except (DaliLabError, OSError) as error:
@@ -64,7 +64,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def split_script(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """What is ours, and behind ``run SCRIPT.py`` what is the script's."""
+    """Our own arguments, and behind ``run SCRIPT.py`` those of the script."""
     if arguments[:1] == ["run"]:
         for index, argument in enumerate(arguments):
             if argument.endswith(".py"):

@@ -19,7 +19,7 @@ def end_quietly(seconds: float | None) -> None:
     Parameters
     ----------
     seconds
-        How long what is under way has to come to its end, by a `KeyboardInterrupt`; being asked again ends it at once,
+        Time for work under way to end by a `KeyboardInterrupt`; being asked again ends it at once,
         as does `None`.
     """
     global _handler

@@ -44,7 +44,7 @@ def measured(pipeline: Pipeline, batches: int | None, seconds: float, *, summari
 
 
 def print_rate(result: Measured) -> None:
-    """What was run and how fast, in a line."""
+    """A line about the run and its speed."""
     print(
         f"{result.samples:,} samples in {result.batches:,} batches, {result.seconds:.2f} s:"
         f" {result.images_per_second:,.0f} images/s"

@@ -33,7 +33,7 @@ def _run(options: argparse.Namespace) -> int:
 
         leave_to_programs()
         return run_script(options.graph, options.script)
-    # What is imported stays: looking for garbage in it again and again is a tenth of the start.
+    # Imported modules stay: looking for garbage in them again and again is a tenth of the start.
     gc.disable()
     try:
         from dali_lab.kernels.cpu import background

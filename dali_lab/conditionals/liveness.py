@@ -1,4 +1,4 @@
-"""Which variables of a function are still read after a statement, and which a statement writes."""
+"""Variables of a function that are read after a statement, and variables that a statement writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moves what follows an ``if`` that returns into its branches, so that such an ``if`` is always the last statement."""
+"""Moves statements after an ``if`` that returns into its branches, so that such an ``if`` is always the last one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def always_returns(statements: Sequence[ast.stmt]) -> bool:
 def move_returns_last(statements: list[ast.stmt]) -> list[ast.stmt]:
     """The same statements, with every ``if`` that returns in last place, marked by the attribute ``last``.
 
-    What follows it goes into the branches that do not return: into both, where neither always does.
+    Statements after it go into the branches that do not return: into both, where neither always does.
     """
     return _Mover().block(statements)
 

@@ -57,7 +57,7 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def converted_callable(function: Any) -> Any:
-    """What to call in place of `function`: a rewritten version of functions and methods that are the user's own."""
+    """The function to call instead: a rewritten version of functions and methods that are the user's own."""
     if isinstance(function, types.FunctionType):
         return _convert(function) if _is_users(function) else function
     if isinstance(function, types.MethodType):

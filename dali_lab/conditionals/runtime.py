@@ -1,4 +1,4 @@
-"""What rewritten functions call in place of ``if``, ``and``, ``or``, ``not`` and function calls."""
+"""Functions that rewritten code calls in place of ``if``, ``and``, ``or``, ``not`` and calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Undefined:
 
 
 class _Nothing:
-    """What a branch returns that has no ``return``."""
+    """The result of a branch without ``return``."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -89,7 +89,7 @@ def call(function: Any) -> Any:
 
 
 def final(value: Any) -> Any:
-    """What a function returns: ``None`` where it came to its end without ``return``."""
+    """The result of a function: ``None`` where it came to its end without ``return``."""
     return None if value is nothing else value
 
 
@@ -117,7 +117,7 @@ def if_statement(
     """An ``if``: on a node both branches are traced and joined, else Python decides.
 
     The first `outputs` of the variables `names` are used later on; the others are only put back between the branches.
-    What branches give back is what the function returns, but for an `expression`, whose value it is.
+    The results of branches are returned by the function, or are the value of an `expression`.
     """
     if not isinstance(test, DataNode):
         return body() if test else orelse()
@@ -249,7 +249,7 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def _shape(value: Any) -> str:
-    """How a value nests, with a star for each batch."""
+    """The nesting of a value, with a star for each batch."""
     if isinstance(value, DataNode):
         return "*"
     if isinstance(value, Mapping):

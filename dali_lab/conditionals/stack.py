@@ -1,4 +1,4 @@
-"""Which branch of which condition is being traced, which nodes belong to it, and how others get there."""
+"""The conditions that are being traced: the branch of each, its nodes, and the nodes brought in from outside."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ConditionStack:
     Attributes
     ----------
     joined
-        What the last condition whose branches return gave.
+        The result of the last condition whose branches return.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class ConditionStack:
 
     @property
     def depth(self) -> int:
-        """How many conditions are around the code that is being traced."""
+        """Number of conditions around the code that is being traced."""
         return 0 if self._paused else len(self._levels)
 
     def bring(self, node: DataNode) -> DataNode:

@@ -33,7 +33,7 @@ def call(
     batch_size: int | None = None,
     place: Any = None,
 ) -> Any:
-    """What an operator makes of tensors or batches.
+    """Call an operator on tensors or batches.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def call(
     ValueError
         If batches have different numbers of samples.
     DaliLabError
-        What the operator raises.
+        The error of the operator.
     """
     given = [each for each in inputs if each is not None]
     arguments = {name: _argument(operator, name, value) for name, value in kwargs.items() if value is not None}
@@ -72,12 +72,12 @@ def call(
 
 
 def by_name(name: str, *inputs: Any, **arguments: Any) -> Any:
-    """What the operator of a name makes of tensors or batches."""
+    """Call the operator of a name on tensors or batches."""
     return call(find_operator(name), inputs, arguments)
 
 
 def expression(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """What a function of nodes makes of tensors, batches and numbers, which must be on one device.
+    """Call a function of nodes on tensors, batches and numbers, which must be on one device.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def _argument(operator: type[Operator], name: str, value: Any) -> Any:
     if not wanted or not (isinstance(value, Value) or hasattr(value, "__array__") or hasattr(value, "__dlpack__")):
         return value
     found = value if isinstance(value, Value) else as_tensor(value)
-    # What is not known yet is converted when it is there.
+    # A result that is not there yet is converted later.
     return found if found.slot.batch is not None and found.slot.batch.dtype in wanted else _cast(found, wanted[0])
 
 
@@ -163,7 +163,7 @@ def _symbol(value: Value, count: int | None) -> Slot:
 
 
 def _backend(operator: type[Operator], place: Device) -> str:
-    """What operators call a device: those that read on the CPU and write on the GPU are ``"mixed"``."""
+    """The placement of an operator on a device: ``"mixed"`` if it reads on the CPU and writes on the GPU."""
     if place.device_type == "gpu" and "gpu" not in operator.devices and "mixed" in operator.devices:
         return "mixed"
     if operator.devices and place.device_type not in operator.devices:

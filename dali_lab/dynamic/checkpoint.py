@@ -1,4 +1,4 @@
-"""Where readers and generators are, to go on from there in another process."""
+"""Positions of readers and generators, to go on from there in another process."""
 
 from __future__ import annotations
 

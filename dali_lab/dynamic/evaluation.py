@@ -72,7 +72,7 @@ class Outcome:
         Raises
         ------
         DaliLabError
-            What the first operator to fail raised.
+            The error of the first operator to fail.
         """
         if not self.done:
             _evaluate(self)
@@ -80,7 +80,7 @@ class Outcome:
 
 def _evaluate(wanted: Outcome) -> None:
     calls, known = _collect(wanted.slots)
-    # What others still hold is kept too, so that nothing is run twice.
+    # Results that others still hold are kept too, so that nothing is run twice.
     outcomes = [outcome for number in sorted(calls) if (outcome := _waiting.get(number)) and not outcome.done]
     outcomes = list(dict.fromkeys(outcomes))
     slots = [slot for outcome in outcomes for slot in outcome.slots if slot.batch is None]
@@ -129,7 +129,7 @@ def _collect(slots: Sequence[Slot]) -> tuple[dict[int, OpCall], list[tuple[OpCal
 
 
 def _device(graph: Graph, index: int) -> Device | None:
-    """Where nodes run that are placed on a GPU; that there is none is said once."""
+    """The device for nodes that are placed on a GPU; warns once if there is none."""
     mode = os.environ.get("DALI_LAB_GPU") or "auto"
     if mode == "require":
         return choose_device(graph, mode, index)

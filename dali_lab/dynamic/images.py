@@ -23,7 +23,7 @@ def imread(filepaths: Any, /, *, device: Any = "cpu", **arguments: Any) -> Any:
     device
         Where they are decoded.
     **arguments
-        Those of ``decoders.image``.
+        Arguments of ``decoders.image``.
 
     Returns
     -------

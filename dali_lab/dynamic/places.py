@@ -1,4 +1,4 @@
-"""Where data are and operators run."""
+"""Devices of data and operators."""
 
 from __future__ import annotations
 

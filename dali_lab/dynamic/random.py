@@ -32,7 +32,7 @@ class RNG:
     seed
         64 bits; by default another one each time.
     state
-        What :attr:`state` gave, to go on from there.
+        A value of :attr:`state`, to go on from there.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Readers: what an epoch is made of, as samples or as batches."""
+"""Readers: epochs of data sets, as samples or as batches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Reader:
     device
         ``"cpu"``.
     **arguments
-        Those of the operator.
+        Arguments of the operator.
 
     Raises
     ------
@@ -96,7 +96,7 @@ class Reader:
         return dict(self._open(size, None).reader_meta("reader"))
 
     def get_state(self, cuda_stream: Any = None) -> str:
-        """Where the reader is, as text.
+        """The position of the reader, as text.
 
         Raises
         ------

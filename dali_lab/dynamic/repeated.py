@@ -23,14 +23,14 @@ _lock = threading.Lock()
 
 
 def key_of(call: OpCall, results: Sequence[DataNode], single: bool) -> Hashable:
-    """What two calls on the CPU have in common that one engine can run in turn; `None` for calls that none runs twice.
+    """The key of calls on the CPU that one engine can run in turn; `None` for calls that no engine runs twice.
 
     Parameters
     ----------
     call
         The call, all of whose inputs are there.
     results
-        Those of its results that are wanted.
+        The results that are wanted.
     single
         Whether it is for one sample.
     """

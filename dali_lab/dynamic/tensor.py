@@ -34,7 +34,7 @@ class Tensor(Value):
     layout
         One letter for each dimension.
     copy
-        Copy the data, so that whoever made them may change them.
+        Copy the data, so that their owner may change them.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, layout: str | None 
     Parameters
     ----------
     data
-        What :class:`Tensor` takes, or a batch, whose samples become the first dimension.
+        As for :class:`Tensor`, or a batch, whose samples become the first dimension.
     pad
         Fill the samples of a batch up with zeros to one shape.
     """

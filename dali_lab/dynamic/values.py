@@ -1,4 +1,4 @@
-"""What tensors and batches have in common: results that are there or are still to be made, and expressions."""
+"""Base of tensors and batches: results that are there or are still to be made, and expressions."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Value:
         Raises
         ------
         DaliLabError
-            What the operator raised, or one that it waits for.
+            The error of the operator, or of one that it waits for.
         """
         if self.outcome is not None:
             self.outcome.evaluate()

@@ -21,7 +21,7 @@ from dali_lab.model.references import trusted
 def load(
     path: PathLike, *, trust: bool = False, name: str | None = None, arguments: Mapping[str, Any] | None = None
 ) -> Graph:
-    """Read a graph from a file of any form; which one, its content tells. Nothing in it is executed.
+    """Read a graph from a file of any form, which its content tells. Nothing in it is executed.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def loads(
     name, arguments
         As in :func:`load`.
     file
-        What the file is called; a name that ends in ``.py`` says that it is a Python program.
+        Name of the file; one that ends in ``.py`` says that it is a Python program.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def loads(
         data = data.encode("utf-8", "surrogatepass")
     if not beginning(data):
         raise FormatError("the file is empty")
-    # What is of no form that is known may be a serialized pipeline that is damaged.
+    # Content of no known form may be a damaged serialized pipeline.
     form = detected(data, os.fspath(file)) or FORMATS["dali-serialized"]
     assert form.loads is not None
     return form.loads(data, name, arguments)
@@ -95,7 +95,7 @@ def dump(graph: Graph, path: PathLike, to: str | None = None, **options: Any) ->
     to
         Name of the form, one of :data:`FORMATS`; by default what the file's ending stands for.
     **options
-        What the form's own ``dumps`` takes.
+        Options of the form's own ``dumps``.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def dumps(graph: Graph, to: str, **options: Any) -> bytes:
 
 
 def lost(graph: Graph, to: PathLike) -> list[str]:
-    """What of a graph is not in a form of it, in sentences; nothing for forms that keep all.
+    """The parts of a graph that a form leaves out, in sentences; none for forms that keep all.
 
     Parameters
     ----------

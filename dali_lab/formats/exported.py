@@ -15,7 +15,7 @@ MOST_PROBLEMS = 8
 
 
 def left_out(graph: Graph) -> list[str]:
-    """The nodes that exports leave out, in a sentence: those that no output needs, not those that are switched off."""
+    """A sentence with the nodes that exports leave out because no output needs them, but for those switched off."""
     names = _unneeded(without_off(graph))
     return [f"left out, because no output needs it: {', '.join(names)}"] if names else []
 
@@ -27,7 +27,7 @@ def _unneeded(graph: Graph) -> list[str]:
 
 
 def exported(graph: Graph) -> Graph:
-    """What an export writes: of the nodes that are not switched off, those that an output needs.
+    """The nodes that an export writes: those that an output needs and that are not switched off.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def refuse(graph: Graph, unsuitable: Callable[[type[Operator]], str], target: st
     unsuitable
         Gives the reason, or an empty text.
     target
-        What the target is called.
+        Name of the target.
 
     Raises
     ------

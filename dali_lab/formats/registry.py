@@ -35,7 +35,7 @@ class Format:
     detect
         Whether the content of a file with this name (empty where it has none) has this form; needed for `loads`.
     lost
-        What of a graph the form leaves out, in sentences.
+        Sentences about the parts of a graph that the form leaves out.
     binary
         Whether it is bytes and not text.
     """
@@ -88,7 +88,7 @@ def detected(data: bytes, name: str = "") -> Format | None:
     Parameters
     ----------
     name
-        What the file is called.
+        Name of the file.
     """
     for form in map(FORMATS.__getitem__, DETECTED):
         if form.detect is not None and form.detect(data, name):

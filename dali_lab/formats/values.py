@@ -1,6 +1,6 @@
 """Argument values as JSON and back: numbers, enums and Python objects by name, arrays.
 
-What JSON has no word for is an object with one key that begins with ``$``:
+Values that JSON has no word for are objects with one key that begins with ``$``:
 
 =================  ===================================================================
 ``$float``         ``"nan"``, ``"inf"``, ``"-inf"`` where the argument's type is not known

@@ -29,7 +29,7 @@ class Argument:
     Attributes
     ----------
     node, name
-        Which argument of which node.
+        The node and its argument.
     minimum, maximum
         The range in which it makes sense; `None` for an argument that is a choice or a switch.
     """
@@ -42,7 +42,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Overlay:
-    """What is drawn over a picture.
+    """Annotations that are drawn over a picture.
 
     Attributes
     ----------
@@ -79,9 +79,9 @@ class Entry:
     overlays
         Boxes, points and masks that belong to its pictures.
     picture
-        Which of the sample pictures shows it best, counted from 0; `None` leaves it to the family.
+        Number of the sample picture that shows it best, from 0; `None` leaves it to the family.
     waiting
-        What it waits for, where it cannot run yet.
+        Reason why it cannot run yet.
     """
 
     name: str

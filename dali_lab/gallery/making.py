@@ -39,7 +39,7 @@ def new_entry(
     name
         The folder's name; by default that of the graph's file.
     title
-        What people read; by default the name in words.
+        Title for people; by default the name in words.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where entries are, and where their graphs find pictures and other samples."""
+"""Folders of entries, and of the pictures and other samples of their graphs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError
 
 PHOTOGRAPHS = "$photographs"
-"""What stands in a graph of the gallery where the folder of pictures goes."""
+"""Placeholder in graphs of the gallery for the folder of pictures."""
 
 ANNOTATED = "$annotated"
-"""What stands where the folder of pictures with boxes, points and masks goes."""
+"""Placeholder for the folder of pictures with boxes, points and masks."""
 
 OWN_FOLDER = "gallery"
 """A project's own entries are in the folder of this name."""

@@ -204,7 +204,7 @@ class DataNode:
     source
         The call that makes it.
     index
-        Which of its outputs.
+        Number of the output.
     device
         ``"cpu"`` or ``"gpu"``.
     """
@@ -249,7 +249,7 @@ class DataNode:
         return node
 
     def source_info(self, *, device: str = "cpu") -> DataNode:
-        """Where each sample came from, as a node of bytes."""
+        """The source of each sample, as a node of bytes."""
         return self.property("source_info", device=device)
 
     def __getitem__(self, index: Any) -> DataNode:

@@ -1,4 +1,4 @@
-"""What iterators over pipelines share: the length of an epoch, the last batch, resets and checkpoints."""
+"""Base of iterators over pipelines: the length of an epoch, the last batch, resets and checkpoints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Counts = npt.NDArray[np.int64]
 
 @unique
 class LastBatchPolicy(Enum):
-    """What becomes of the last batch of an epoch where too few samples are left to fill it.
+    """Treatment of the last batch of an epoch where too few samples are left to fill it.
 
     ``FILL`` fills it with the last sample again, or with the first ones of the next epoch, as the reader pads or not;
     ``DROP`` leaves it out; ``PARTIAL`` makes it smaller.
@@ -176,7 +176,7 @@ class PipelineIterator:
     # -- batches ------------------------------------------------------------------------------------------------
 
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> Any:
-        """What a batch of one pipeline becomes."""
+        """Convert a batch of one pipeline."""
         raise NotImplementedError
 
     def _cut(self, batch: Any, count: int) -> Any:
@@ -195,7 +195,7 @@ class PipelineIterator:
                     "there is no data in the pipeline: with last_batch_policy PARTIAL the shard may be smaller than a"
                     " batch"
                 ) from None
-            # Restored at the end of an epoch: whoever goes on from there meets the end first.
+            # Restored at the end of an epoch: iteration begins with that end.
             self._end_is_due = self._auto_reset
 
     _end_is_due = False
@@ -303,7 +303,7 @@ class PipelineIterator:
         if self._last_batch_policy is LastBatchPolicy.DROP:
             drop = self._advance_and_check_drop_last(dry_run=True, end_iteration=False)
             if drop and not 0 < self._size <= self._counter:
-                # Whoever counted batches stops here, while the incomplete one is still to come.
+                # A caller that counts batches stops here, while the incomplete one is still to come.
                 if not self._ever_scheduled:
                     self._schedule_runs(release_outputs=False)
                 self._get_outputs()

@@ -1,4 +1,4 @@
-"""Pipelines from functions: ``pipeline_def``, and what a function may return."""
+"""Pipelines from functions: ``pipeline_def``, and the outputs of a function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def as_outputs(outputs: Sequence[Any]) -> tuple[DataNode, ...]:
-    """What a pipeline returns, as nodes: constants and lists of numbers become nodes, nested lists are refused.
+    """The outputs of a pipeline as nodes: constants and lists of numbers become nodes, nested lists are refused.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def pipeline_def(
 def _sort(
     function: Callable[..., Any], own: Any, decorator: dict[str, Any], call: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Which keyword arguments go to the pipeline, and which to the function."""
+    """Sort keyword arguments into those of the pipeline and those of the function."""
     from dali_lab.pipeline.pipeline import Pipeline
 
     accepted = [name for name in inspect.signature(Pipeline.__init__).parameters if name != "self"]

@@ -65,7 +65,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         does not take. ``"fork"`` is for programs whose other threads are idle: OpenBLAS, on which NumPy stands, may
         hang for ever in a thread that computes at that moment.
     output_dtype, output_ndim, output_layout
-        What the outputs must be, one value or one for each output; other outputs raise.
+        Expectations about the outputs, one value or one for each; other outputs raise.
     exec_dynamic, bytes_per_sample, set_affinity, max_streams, default_cuda_stream_priority, stream_policy, concurrency
         No effect here, for the reasons in :data:`dali_lab.executor.settings.NO_EFFECT`.
     gpu
@@ -190,7 +190,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         )
 
     def set_outputs(self, *outputs: Any) -> None:
-        """Set what a run returns.
+        """Set the outputs of a run.
 
         Raises
         ------
@@ -417,5 +417,5 @@ class Pipeline(PipelineReport, PipelineFiles):
     def __del__(self) -> None:
         runner = self.__dict__.get("_runner")
         if runner is not None:
-            # Whoever triggers this may hold a lock that a thread needs: so the wait has a limit.
+            # The caller may hold a lock that a thread needs: so the wait has a limit.
             runner.close(timeout=1.0)

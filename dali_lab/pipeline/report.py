@@ -1,4 +1,4 @@
-"""What a pipeline tells about itself: its settings, its outputs, its readers, its use of time and memory."""
+"""Answers of a pipeline about itself: settings, outputs, readers, use of time and memory."""
 
 from __future__ import annotations
 

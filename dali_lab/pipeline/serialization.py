@@ -183,7 +183,7 @@ class PipelineFiles:
         dot.dump(self.graph, filename, show_tensors=show_tensors, use_colors=use_colors)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """What notebooks show: a picture of the graph, once it is defined."""
+        """Representations for notebooks: a picture of the graph, once it is defined."""
         try:
             bundle = self.graph._repr_mimebundle_()
         except (DaliLabError, NotImplementedError, TypeError, ValueError):
@@ -191,6 +191,6 @@ class PipelineFiles:
         return {**bundle, "text/plain": f"Pipeline: {bundle['text/plain']}"}
 
     def _repr_html_(self) -> str:
-        """The same for what asks for HTML, such as Panel."""
+        """The same for programs that ask for HTML, such as Panel."""
         bundle = self._repr_mimebundle_()
         return bundle.get("text/html") or html.escape(bundle["text/plain"])

@@ -1,4 +1,4 @@
-"""What automatic augmentations are made of: augmentations with magnitudes, choice among them, policies."""
+"""Parts of automatic augmentations: augmentations with magnitudes, choice among them, policies."""
 
 from dali_lab.auto_aug.core.choosing import select
 from dali_lab.auto_aug.core.magnitudes import signed_bin

@@ -77,7 +77,7 @@ def suite(
         The range for brightness, contrast, colour and sharpness: distances from the neutral factor, with a random sign,
         where the suite is monotonic, else factors.
     bits
-        How many bits the weakest and the strongest posterisation keeps.
+        Bits that the weakest and the strongest posterisation keeps.
     monotonic
         Higher bins are stronger for all of them.
     """

@@ -79,7 +79,7 @@ class Augmentation:
 
     @property
     def mag_to_param(self) -> Callable[[Any], npt.ArrayLike]:
-        """What makes the parameter of a magnitude."""
+        """The function from magnitudes to parameters."""
         made: Callable[[Any], npt.ArrayLike] = self._settings["mag_to_param"] or np.array
         return made
 
@@ -90,7 +90,7 @@ class Augmentation:
 
     @property
     def param_device(self) -> str:
-        """Where parameters are: ``"cpu"``, ``"gpu"`` or ``"auto"``."""
+        """Device of parameters: ``"cpu"``, ``"gpu"`` or ``"auto"``."""
         return str(self._settings["param_device"] or "cpu")
 
     def augmentation(
@@ -261,7 +261,7 @@ def augmentation(
     mag_to_param
         Makes the parameter of a magnitude: numbers, of the same type and shape for all magnitudes.
     param_device
-        Where the parameters are: ``"cpu"`` (the default), ``"gpu"``, or ``"auto"`` for where the samples are.
+        Device of the parameters: ``"cpu"`` (the default), ``"gpu"``, or ``"auto"`` for where the samples are.
     name
         The function's name by default.
     augmentation_cls
@@ -292,7 +292,7 @@ def accepted_arguments(op: Callable[..., Any]) -> list[str]:
 
 
 def needed_arguments(op: Callable[..., Any]) -> list[str]:
-    """Those of them without a default."""
+    """Names of arguments that a function needs besides the samples and the parameter."""
     return [parameter.name for parameter in _named(op) if parameter.default is inspect.Parameter.empty]
 
 

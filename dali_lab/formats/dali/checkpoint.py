@@ -28,7 +28,7 @@ def dumps(checkpoint: Checkpoint, graph: Graph, names: Names) -> bytes:
     Parameters
     ----------
     names
-        What NVIDIA DALI calls the operators of nodes.
+        NVIDIA DALI's names of operators, by node.
     """
     kinds = messages()
     message = kinds.Checkpoint()
@@ -82,7 +82,7 @@ def _state_of(node: Node, checkpoint: Checkpoint) -> bytes:
 
 
 def _copy_name(graph: Graph, edge: Edge, names: Names) -> str:
-    """What NVIDIA DALI calls the operator that makes an output contiguous."""
+    """NVIDIA DALI's name of the operator that makes an output contiguous."""
     made_on = "Cpu" if graph.nodes[edge.node].device == "cpu" else "Gpu"
     wanted = {"cpu": "Cpu", "gpu": "Gpu"}.get(edge.device, made_on)
     kind = "MakeContiguous" if made_on == wanted else "Copy"
@@ -90,7 +90,7 @@ def _copy_name(graph: Graph, edge: Edge, names: Names) -> str:
 
 
 def _foreign(message: Any, graph: Graph, names: Names, batch_size: int) -> Checkpoint:
-    """What NVIDIA DALI wrote, as a checkpoint of the pipeline with this graph."""
+    """A checkpoint by NVIDIA DALI as one of the pipeline with this graph."""
     states: dict[str, bytes] = {entry.operator_name: entry.operator_state for entry in message.cpts}
     consumed, epoch = _progress(message.external_ctx_cpt.pipeline_data)
     found = _matched(states, graph, names)

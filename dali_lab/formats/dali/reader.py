@@ -65,7 +65,7 @@ class Reader:
         return self._grouped(graph)
 
     def operator_names(self) -> dict[str, str]:
-        """What the message calls the operators of nodes that have other names in the graph."""
+        """Names of operators in the message, by the nodes that have other names in the graph."""
         called = {self.names[number]: self.message.op[number].inst_name for number in self.names}
         called.update({name: members[0] for name, members in self._groups().items()})
         return {node: name for node, name in called.items() if name and name != node}
@@ -89,7 +89,7 @@ class Reader:
                 )
 
     def _rest(self) -> dict[str, Any]:
-        """What this package wrote beside NVIDIA DALI's own fields; left out where it is damaged."""
+        """The content of this package's own field; empty where it is damaged."""
         if not self.message.HasField("dali_lab"):
             return {}
         try:
@@ -248,7 +248,7 @@ class Reader:
         return {**kept, **settings, **self._described()}
 
     def _described(self) -> dict[str, Any]:
-        """What the outputs must be."""
+        """Expected dtypes, dimensions and layouts of the outputs."""
         outputs = self.message.pipe_outputs
         dtypes = tuple(_dtype(output.dtype) for output in outputs)
         ndims = tuple(output.ndim if output.ndim >= 0 else None for output in outputs)
@@ -312,7 +312,7 @@ def _dtype(value: int) -> dtypes.DALIDataType | None:
 
 
 def _origin(operator: Any) -> str:
-    """Where NVIDIA DALI's user placed the operator, if that was stored: the innermost line of the stack."""
+    """The line of the user's program that made the operator, if the stack was stored: its innermost line."""
     found = {
         item.name: item for item in operator.args if item.name in ("_origin_stack_filename", "_origin_stack_lineno")
     }

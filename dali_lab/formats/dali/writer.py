@@ -1,6 +1,6 @@
 """NVIDIA DALI's serialized form: what its ``Pipeline.serialize`` writes and its ``Pipeline.deserialize`` reads.
 
-What a graph holds beyond that form (positions and notes, Python objects) travels in a field that NVIDIA DALI ignores.
+Parts of a graph that the form has no field for (positions, notes, Python objects) are in one that NVIDIA DALI ignores.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CPU_ONLY = dtypes.CPU_ONLY_DEVICE_ID
 PIPELINED, ASYNC, SEPARATED, DYNAMIC = 1, 2, 4, 8
 DEFAULT_FLAGS = 4
 _SOURCE_ARGUMENTS = {"layout": str, "dtype": dtypes.DALIDataType, "ndim": int}
-"""What an external source says about its output, and the type that is read back."""
+"""Arguments of an external source that describe its output, and the types that are read back."""
 _SETTINGS = frozenset(
     {
         "batch_size", "num_threads", "device_id", "seed", "enable_checkpointing", "prefetch_queue_depth",
@@ -54,7 +54,7 @@ def dumps(graph: Graph, names: Names | None = None) -> bytes:
     Parameters
     ----------
     names
-        What NVIDIA DALI is to call the operators of nodes, where that is not the node's name.
+        Names of operators by node, where they are not the nodes' names.
 
     Raises
     ------
@@ -271,7 +271,7 @@ class _Writer:
 
 
 def _one(value: Any) -> Any:
-    """What an external source says about an output: an enum value as its number."""
+    """A value that describes an output of an external source: an enum value as its number."""
     return int(value) if isinstance(value, dtypes.NamedEnum) else value
 
 

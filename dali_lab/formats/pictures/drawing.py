@@ -76,7 +76,7 @@ def image(drawing: str) -> str:
 
 
 def mimebundle(graph: Graph) -> dict[str, str]:
-    """What notebooks show for a graph."""
+    """Representations of a graph for notebooks, by MIME type."""
     drawing = svg(graph)
     return {"image/svg+xml": drawing, "text/html": image(drawing)}
 
@@ -139,7 +139,7 @@ def _set_layers(boxes: Sequence[_Box], edges: Sequence[tuple[int, int, str, bool
                 if stack:
                     parent = stack[-1][0]
                     boxes[parent].layer = max(boxes[parent].layer, boxes[number].layer + 1)
-    # What only feeds something far below stands just above it, as random numbers beside the node they steer.
+    # A node that only feeds one far below stands just above it, as random numbers beside the node they steer.
     outgoing: list[list[int]] = [[] for _ in boxes]
     for source, target, *_ in edges:
         outgoing[source].append(target)

@@ -15,7 +15,7 @@ MANY = 60
 """Graphs of more nodes are folded where they have conditions."""
 
 FOLDED = "(folded)"
-"""What stands for the operator of a node that stands for several."""
+"""The operator of a node that stands for several."""
 
 _MOST_NAMED = 40
 
@@ -27,7 +27,7 @@ class Fold:
     Attributes
     ----------
     title
-        What the one is called.
+        Name of the one.
     nodes
         The nodes.
     """
@@ -79,7 +79,7 @@ def condition_folds(graph: Graph) -> list[Fold]:
 
 
 def folds_of(graph: Graph) -> list[Fold]:
-    """What is shown as one: the groups that were folded in the editor, or else the conditions of a large graph."""
+    """The folds of a graph: the groups that were folded in the editor, or else the conditions of a large graph."""
     groups = graph.view.get("groups")
     found = list(_folded_groups(graph, groups)) if isinstance(groups, (list, tuple)) else []
     return found or (condition_folds(graph) if len(graph.nodes) > MANY else [])

@@ -1,4 +1,4 @@
-"""What a picture of a graph says about each node: its name, its operator and the arguments that matter."""
+"""Texts of a picture of a graph: the name of each node, its operator and the arguments that matter."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def lines_of(graph: Graph) -> Iterator[Line]:
 
 
 def _edge_label(graph: Graph, edge: Edge) -> str:
-    """Which output an edge takes, where the node has several: the output's name, or its number."""
+    """The name or number of the output that an edge takes, where the node has several."""
     node, output = graph.nodes[edge.node], edge.output
     operator = known_operator(node.op)
     if operator is None:

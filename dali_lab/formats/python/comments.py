@@ -21,7 +21,7 @@ def with_comments(graph: Graph, text: str, file: str = "") -> Graph:
     Parameters
     ----------
     file
-        What the origins of nodes call the program; nodes from other files have no comments here.
+        Name of the program in the origins of nodes; nodes from other files have no comments here.
     """
     found = _comments(text)
     if not found:

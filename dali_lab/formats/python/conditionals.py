@@ -26,7 +26,7 @@ class If:
     Attributes
     ----------
     predicate
-        What decides.
+        The condition.
     true, false
         Nodes and conditions inside, in order.
     merges

@@ -82,7 +82,7 @@ def columns(text: str) -> int:
 
 @dataclass
 class Imports:
-    """What a program needs besides its own text.
+    """Imports and stubs of a program.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Imports:
     taken: set[str] = field(default_factory=set)
 
     def name_of(self, value: Any, hint: str) -> str:
-        """How the program writes a Python object."""
+        """The name of a Python object in the program."""
         reference = value if isinstance(value, PythonReference) else reference_to(value)
         if reference.name is None or not reference.importable:
             known = [

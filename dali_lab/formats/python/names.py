@@ -29,7 +29,7 @@ POLICIES = ("auto_augment", "auto_augment_image_net", "rand_augment", "trivial_a
 
 
 class Definition:
-    """What ``Pipeline(…)`` gives: settings, and the outputs once they are set.
+    """The pipeline that ``Pipeline(…)`` makes: its settings, and its outputs once they are set.
 
     Raises
     ------
@@ -75,7 +75,7 @@ class Function:
     first: tuple[Any, ...] = ()
 
     def reference(self) -> PythonReference:
-        """What stands for it where an operator takes a function."""
+        """A reference in its place where an operator takes a function."""
         return PythonReference(None, f"{getattr(self.code, 'name', 'lambda')}, line {self.code.lineno}")
 
 

@@ -186,7 +186,7 @@ def _of_text(
 
 
 def _weight(value: Any) -> int:
-    """How long an argument of a method may make a text."""
+    """A bound for the length that an argument of a method may add to a text."""
     if isinstance(value, SEQUENCES):
         return len(value) + sum(map(_weight, value))
     return len(value) if isinstance(value, str) else abs(value) if isinstance(value, int) else 0

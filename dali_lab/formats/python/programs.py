@@ -14,7 +14,7 @@ from dali_lab.model.errors import FormatError
 
 Style = Literal["function", "class", "context"]
 STAND_INS: dict[str, Any] = {"batch_size": 8, "num_threads": 2, "device_id": None}
-"""What constructors of pipeline classes are given where nobody says otherwise."""
+"""Arguments of constructors of pipeline classes where none are given."""
 _PACKAGES = ("dali_lab", "nvidia.dali")
 _MOST_DEFAULT = 200
 

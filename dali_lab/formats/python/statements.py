@@ -41,7 +41,7 @@ class Statements:
     exact
         Keep the names of all nodes; otherwise expressions have them only as far as a variable can be called so.
     conditions
-        What is written as ``if``, ``and``, ``or`` and ``not``; without it, conditions are calls of operators.
+        Nodes that are written as ``if``, ``and``, ``or`` and ``not``; without it, as calls of operators.
     named
         Nodes that are given their names by ``name=`` in any case.
     """
@@ -98,7 +98,7 @@ class Statements:
         return tuple("_" if gone else name for name, gone in zip((first, *rest), unused, strict=True))
 
     def _share_variables(self) -> None:
-        """What both branches of a condition give has one variable: that of a node that makes it, if there is one."""
+        """Give both branches of a condition one variable for a result: that of a node that makes it, if any."""
         self.direct: dict[str, str] = {}
         for merge in self.conditions.merges if self.conditions is not None else ():
             sources = [self._giver(merge, branch) for branch in (0, 1)]
@@ -200,7 +200,7 @@ class Statements:
         return [name for name in result if name in self.variables]
 
     def _traced_names(self) -> dict[str, str]:
-        """What tracing would call each node."""
+        """The name that tracing would give to each node."""
         order = self._call_order()
         explicit = {name for name in order if name in self.named and self._takes_name(name)}
         taken: dict[str, Any] = dict.fromkeys(explicit)
@@ -257,7 +257,7 @@ class Statements:
     def _if(self, item: If, indent: int, word: str = "if") -> list[str]:
         result = lines(f"{word} ", self._reference(item.predicate, "").piece, ":", indent)
         result += self._branch(item, 0, indent + _INDENT)
-        # What stands alone in an ``else`` goes on as ``elif``.
+        # An ``if`` alone in an ``else`` is an ``elif``.
         inner = [each for each in item.false if isinstance(each, If) or each not in self.inlined]
         given = all(self.direct.get(self.graph.nodes[merge].inputs[1].node) == merge for merge in item.merges)
         if len(inner) == 1 and isinstance(inner[0], If) and given:
@@ -307,7 +307,7 @@ class Statements:
         return Expression(piece, precedence)
 
     def _right(self, name: str) -> tuple[Piece, int]:
-        """What is assigned: an expression if the node can be written as one and needs no name, else a call."""
+        """The right side of an assignment: an expression if the node can be one and needs no name, else a call."""
         node = self.graph.nodes[name]
         if self.conditions is not None and (name in self.conditions.logical or is_not(node)):
             condition = self._condition(node)
@@ -338,7 +338,7 @@ class Statements:
         if operator.syntax == "shape" and node.device == "cpu" and node.id not in self.named:
             return self._shape(node)
         items: list[tuple[str, Piece]] = [("", self._operand(edge, node).piece) for edge in node.inputs]
-        # What conditionals record has defaults here that NVIDIA DALI does not have.
+        # Operators of conditionals have defaults here that NVIDIA DALI's do not have.
         arguments = operator.as_called(node.arguments if is_conditional(node) else meaningful_arguments(node))
         hint = _identifier(node.id)
         for key in [key for key in operator.argument_table if key in arguments or key in node.connections]:
@@ -372,7 +372,7 @@ class Statements:
 
 
 def _auto_name(op: str) -> str:
-    """What tracing calls a node that no variable names."""
+    """The name that tracing gives to a node without a variable."""
     return op.rsplit(".", 1)[-1].strip("_")
 
 

@@ -20,7 +20,7 @@ from dali_lab.graph.graph import Graph
 from dali_lab.pipeline.pipeline import Pipeline
 
 _UNNAMED = "traced_program"
-"""What a program is called as a module that cannot be imported by its own name."""
+"""Module name of a program that cannot be imported by its own."""
 
 
 def main() -> int:

@@ -29,7 +29,7 @@ DIALECTS: tuple[Dialect, ...] = ("dali_lab", "nvidia.dali")
 _WIDTH = 88
 _MOST_ATTEMPTS = 4
 _OFFERED = ("fn", "math", "pipeline_def", "tfrecord", "types")
-"""What programs import of the package."""
+"""Names of the package that programs import."""
 
 
 def dumps(
@@ -44,7 +44,7 @@ def dumps(
     name
         Name of the function that defines the pipeline.
     main
-        What the program does when it is run: ``"run"`` a few batches, ``"pytorch"``: iterate over them as tensors of
+        Main function of the program: ``"run"`` a few batches, ``"pytorch"``: iterate over them as tensors of
         PyTorch, or ``"none"``.
     batches
         Number of batches that it runs.

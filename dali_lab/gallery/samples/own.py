@@ -19,7 +19,7 @@ from dali_lab.model.errors import DaliLabError
 
 MOST_PICTURES = 256
 KINDS = (".boxes.npy", ".labels.npy", ".points.npy", ".mask.png")
-"""What belongs to a picture, by the end of its file's name."""
+"""Kinds of annotations of a picture, by the end of the file's name."""
 
 _BESIDE = (*KINDS, ".txt")
 _BOX = ((0.25, 0.25, 0.75, 0.75),)

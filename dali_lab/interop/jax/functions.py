@@ -60,7 +60,7 @@ class JaxFunction(FunctionOperator):
 
 
 def _joined(sources: Sequence[Sequence[str] | None]) -> tuple[str, ...] | None:
-    """Where each sample comes from, of all that it was made of."""
+    """Sources of each sample, joined over all inputs."""
     known = [each for each in sources if each is not None]
     return tuple(";".join(filter(None, names)) for names in zip(*known, strict=True)) if known else None
 

@@ -130,7 +130,7 @@ class DALIGenericIterator(PipelineIterator):
 
 
 def _maker(kind: type[DALIGenericIterator], pipeline_fn: Callable[..., Any] | None, **options: Any) -> Any:
-    """What :meth:`DALIGenericIterator.data_iterator` makes, of iterators of a class."""
+    """The decorator :meth:`DALIGenericIterator.data_iterator` for iterators of a class."""
     if options["sharding"] is not None and options["devices"] is not None:
         raise ValueError("give either 'sharding' or 'devices'")
     if pipeline_fn is None:

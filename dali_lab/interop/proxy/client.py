@@ -89,7 +89,7 @@ default_collate_fn_map[DALIOutputSampleRef] = _collate
 
 @dataclass
 class _Here:
-    """What a process (and thread) keeps: its connection, and the run that samples are being added to."""
+    """State of a process and thread: its connection, and the run that samples are being added to."""
 
     word: str
     connection: Connection | None = None
@@ -108,7 +108,7 @@ class Proxy:
     outputs
         Number of the pipeline's outputs.
     address, key
-        Where the server listens, and what it asks for.
+        Address and key of the server.
     deterministic
         Let the main process start the runs, in the order in which it takes batches.
     """

@@ -36,7 +36,7 @@ Outputs = tuple[Any, ...] | BaseException
 
 @dataclass
 class _Board:
-    """Where requests arrive and outputs wait to be taken; all threads of a server share it."""
+    """Requests that arrived and outputs that wait to be taken; all threads of a server share it."""
 
     requests: queue.Queue[Request | None] = field(default_factory=queue.Queue)
     outputs: dict[BatchId, Outputs] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class DALIServer:
 
     @property
     def proxy(self) -> Proxy:
-        """What stands for the pipeline in a dataset; it can be sent to workers."""
+        """Stand-in for the pipeline in a dataset; it can be sent to workers."""
         return self._proxy
 
     def start_thread(self) -> None:
@@ -194,7 +194,7 @@ class DALIServer:
         Raises
         ------
         BaseException
-            What the pipeline raised for this batch; other batches are not concerned.
+            The error of the pipeline for this batch; other batches are not concerned.
         """
         return _Producer(self).produce(obj)
 

@@ -36,7 +36,7 @@ class DALIGenericIterator(PipelineIterator):
     last_batch_padded
         Without `reader_name`: whether the reader repeats its last sample (true) or goes on into the next epoch.
     last_batch_policy
-        What becomes of an incomplete last batch.
+        Treatment of an incomplete last batch.
     prepare_first_batch
         Compute the first batch at once.
 
