@@ -293,16 +293,7 @@ def and_(left: Any, right: Branch) -> Any:
     if not isinstance(left, DataNode):
         return left and right()
     checked = _logical(left, "and", "left")
-    return if_statement(
-        checked,
-        lambda: _logical(right(), "and", "right"),
-        lambda: checked,
-        tuple,
-        lambda s: None,
-        (),
-        0,
-        expression=True,
-    )
+    return if_expression(checked, lambda: _logical(right(), "and", "right"), lambda: checked)
 
 
 def or_(left: Any, right: Branch) -> Any:
@@ -310,16 +301,7 @@ def or_(left: Any, right: Branch) -> Any:
     if not isinstance(left, DataNode):
         return left or right()
     checked = _logical(left, "or", "left")
-    return if_statement(
-        checked,
-        lambda: checked,
-        lambda: _logical(right(), "or", "right"),
-        tuple,
-        lambda s: None,
-        (),
-        0,
-        expression=True,
-    )
+    return if_expression(checked, lambda: checked, lambda: _logical(right(), "or", "right"))
 
 
 def chain(left: Any, *links: tuple[str, Branch]) -> Any:

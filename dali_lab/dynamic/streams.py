@@ -15,7 +15,7 @@ def get_default_stream(device_id: int | None = None) -> None:
     return
 
 
-def set_current_stream(cuda_stream: Any, /) -> None:
+def set_default_stream(cuda_stream: Any, /, device_id: int | None = None) -> None:
     """Takes `None`, so that programs which reset the stream run.
 
     Raises
@@ -23,17 +23,13 @@ def set_current_stream(cuda_stream: Any, /) -> None:
     RuntimeError
         For a stream.
     """
-    _refuse(cuda_stream)
-
-
-def set_default_stream(cuda_stream: Any, /, device_id: int | None = None) -> None:
-    """As :func:`set_current_stream`."""
-    _refuse(cuda_stream)
-
-
-def _refuse(cuda_stream: Any) -> None:
     if cuda_stream is not None:
         raise RuntimeError("operators run on streams of the executor's own; none can be given")
+
+
+def set_current_stream(cuda_stream: Any, /) -> None:
+    """As :func:`set_default_stream`."""
+    set_default_stream(cuda_stream)
 
 
 __all__ = ["get_current_stream", "get_default_stream", "set_current_stream", "set_default_stream"]

@@ -102,11 +102,6 @@ def difference(before: Graph, after: Graph) -> list[Change]:
     return changes
 
 
-def difference_text(before: Graph, after: Graph) -> str:
-    """The changes as text, one a line; empty for graphs of the same meaning."""
-    return "".join(f"{change}\n" for change in difference(before, after))
-
-
 def _node_changes(before: Node, after: Node) -> Iterator[Change]:
     if before.op != after.op:
         yield Change("operator", after.id, None, before.op, after.op)

@@ -30,6 +30,9 @@ _DTYPES = {
 }  # fmt: skip
 
 
+_CROPPING = ("crop", "crop_w", "crop_h", "crop_pos_x", "crop_pos_y")
+
+
 class _NoEquivalent(ValueError):
     """Why a node cannot be written."""
 
@@ -91,7 +94,10 @@ def _interpolation(context: _Context) -> list[tuple[str, Piece]]:
     kind = context.value("interp_type")
     if kind not in _INTERPOLATION:
         raise _NoEquivalent(f"torchvision has no interpolation like {getattr(kind, 'name', kind)}")
-    return [("interpolation=", f"v2.InterpolationMode.{_INTERPOLATION[kind]}")]
+    items: list[tuple[str, Piece]] = [("interpolation=", f"v2.InterpolationMode.{_INTERPOLATION[kind]}")]
+    if "antialias" in find_operator(context.node.op).argument_table:
+        items.append(("antialias=", str(bool(context.value("antialias")))))
+    return items
 
 
 def _size(value: Any) -> list[int]:
@@ -110,9 +116,7 @@ def _resize(context: _Context) -> list[Piece]:
         size = listing([str(int(context.value("resize_y"))), str(int(context.value("resize_x")))])
     else:
         raise _NoEquivalent("torchvision resizes to a size, or by the shorter side")
-    return [
-        call("v2.Resize", [("", size), *_interpolation(context), ("antialias=", str(bool(context.value("antialias"))))])
-    ]
+    return [call("v2.Resize", [("", size), *_interpolation(context)])]
 
 
 def _flips(context: _Context, name: str, transform: str) -> list[Piece]:
@@ -147,7 +151,7 @@ def _rotate(context: _Context) -> list[Piece]:
 
 
 def _crop(context: _Context) -> list[Piece]:
-    context.only("crop", "crop_w", "crop_h", "crop_pos_x", "crop_pos_y")
+    context.only(*_CROPPING)
     return _cut(context)
 
 
@@ -167,20 +171,7 @@ def _cut(context: _Context) -> list[Piece]:
 
 
 def _crop_mirror_normalize(context: _Context) -> list[Piece]:
-    names = (
-        "crop",
-        "crop_w",
-        "crop_h",
-        "crop_pos_x",
-        "crop_pos_y",
-        "mirror",
-        "mean",
-        "std",
-        "dtype",
-        "output_layout",
-        "scale",
-    )
-    context.only(*names)
+    context.only(*_CROPPING, "mirror", "mean", "std", "dtype", "output_layout", "scale")
     if context.value("output_layout") not in (None, "CHW"):
         raise _NoEquivalent("torchvision's tensors are CHW")
     dtype = context.value("dtype")
@@ -205,12 +196,7 @@ def _random_resized_crop(context: _Context) -> list[Piece]:
     items: list[tuple[str, Piece]] = [("", listing(map(str, _size(context.value("size")))))]
     for ours, theirs in (("random_area", "scale="), ("random_aspect_ratio", "ratio=")):
         items.append((theirs, listing((number(float(item)) for item in context.value(ours)), "(", ")")))
-    return [
-        call(
-            "v2.RandomResizedCrop",
-            [*items, *_interpolation(context), ("antialias=", str(bool(context.value("antialias"))))],
-        )
-    ]
+    return [call("v2.RandomResizedCrop", [*items, *_interpolation(context)])]
 
 
 def _gaussian_blur(context: _Context) -> list[Piece]:

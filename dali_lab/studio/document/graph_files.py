@@ -36,12 +36,7 @@ class Stamp:
 
 
 def read_document(path: Path, pipeline: str | None = None) -> tuple[Document, Stamp | None]:
-    """The document in a file, and the file's state.
-
-    Parameters
-    ----------
-    pipeline
-        Which one, for a program with several.
+    """The document in a file, and the file's state; `pipeline` names one in a program with several.
 
     Raises
     ------
@@ -78,12 +73,7 @@ def read_entry(folder: Path) -> tuple[str, Document]:
 def document_of(content: bytes, pipeline: str | None = None) -> Document:
     """The document in the content of a file of any form: a graph file, a program, a serialized pipeline, a picture.
 
-    Nothing in it is executed.
-
-    Parameters
-    ----------
-    pipeline
-        Which one, for a program with several.
+    Nothing in it is executed. `pipeline` names one in a program with several.
 
     Raises
     ------

@@ -149,12 +149,7 @@ class Store:
         self.keep()
 
     def open_path(self, path: str, pipeline: str | None = None) -> None:
-        """Open a file, or the entry in a folder of a gallery.
-
-        Parameters
-        ----------
-        pipeline
-            Which one, for a program with several.
+        """Open a file, or the entry in a folder of a gallery; `pipeline` names one in a program with several.
 
         Raises
         ------
@@ -175,12 +170,7 @@ class Store:
         self._stamp = stamp
 
     def open_text(self, text: str, name: str = "", pipeline: str | None = None) -> None:
-        """Open what somebody dropped or pasted: a graph file's text, or a program.
-
-        Parameters
-        ----------
-        pipeline
-            Which one, for a program with several.
+        """Open a text that was dropped or pasted: a graph file, or a program, whose `pipeline` of this name is meant.
 
         Raises
         ------

@@ -17,7 +17,7 @@ from dali_lab import formats, types
 from dali_lab.errors import FormatError
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures import png
-from dali_lab.graph.difference import difference, difference_text
+from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Edge, Graph, Node
 from tests.benchmarks.loaders import import_torchvision, missing
 from tests.unit.formats.strategies import graphs
@@ -117,7 +117,7 @@ def test_differences_name_what_changed() -> None:
     after = before.with_node(part).with_node(Node("new", "flip", inputs=(Edge("part"),))).without(["max"])
     after = after.with_node(after["my flip"].replaced(inputs=(Edge("new"),), device="gpu"))
     after = after.replaced(outputs=(Edge("my flip"),), pipeline={"batch_size": 4, "seed": 7})
-    assert difference_text(before, after).splitlines() == [
+    assert list(map(str, difference(before, after))) == [
         "- max (flip)",
         "+ new (flip of part)",
         "~ part: hi_0: 3 → 2",
@@ -134,7 +134,10 @@ def test_positions_are_no_difference_and_names_are_one() -> None:
     renamed = json_file.loads(
         json_file.dumps(graph).replace('"images', '"pictures').replace('"max', '"largest'), trust=True
     )
-    assert difference_text(graph, renamed) == "~ images is now called pictures\n~ max is now called largest\n"
+    assert list(map(str, difference(graph, renamed))) == [
+        "~ images is now called pictures",
+        "~ max is now called largest",
+    ]
 
 
 @SETTINGS
@@ -142,7 +145,7 @@ def test_positions_are_no_difference_and_names_are_one() -> None:
 def test_equal_graphs_and_only_they_have_no_difference(left: Graph, right: Graph) -> None:
     assert difference(left, left) == []
     assert (difference(left, right) == []) == (left == right)
-    difference_text(left, right)
+    list(map(str, difference(left, right)))
 
 
 def chain(*nodes: Node) -> Graph:
