@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import warnings
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dali_lab.graph.graph import Graph, show_graphs_with
@@ -67,8 +68,7 @@ class PipelineFiles:
         self._settings.expectations(len(self.graph.outputs))  # what no pipeline can be built of is not written
         data: bytes = dali_proto.dumps(self.graph, self._dali_names)
         if filename is not None:
-            with open(filename, "wb") as file:
-                file.write(data)
+            Path(filename).write_bytes(data)
         return data
 
     @classmethod
@@ -95,8 +95,7 @@ class PipelineFiles:
         if (serialized_pipeline is None) == (filename is None):
             raise ValueError("give either serialized_pipeline or filename")
         if filename is not None:
-            with open(filename, "rb") as file:
-                serialized_pipeline = file.read()
+            serialized_pipeline = Path(filename).read_bytes()
         assert serialized_pipeline is not None
         # A subclass with a constructor of its own cannot be made from a graph.
         kind: Any = cls if issubclass(cls, Pipeline) and cls.__init__ is Pipeline.__init__ else Pipeline
@@ -142,8 +141,7 @@ class PipelineFiles:
         """
         data = self._get_checkpoint()
         if filename is not None:
-            with open(filename, "wb") as file:
-                file.write(data)
+            Path(filename).write_bytes(data)
         return data
 
     def _get_checkpoint(self, iterator_data: str = "") -> bytes:

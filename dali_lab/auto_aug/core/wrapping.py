@@ -17,7 +17,7 @@ from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 
 _OWN = 2
 """Leading parameters of an augmentation's function: the samples and the parameter."""
-_SETTINGS = ("mag_range", "randomly_negate", "mag_to_param", "param_device", "name")
+_SETTINGS = ("mag_range", "mag_to_param", "randomly_negate", "param_device", "name")
 _kept: Any = object()
 
 
@@ -45,14 +45,15 @@ class Augmentation:
         param_device: str | None = None,
         name: str | None = None,
     ) -> None:
-        self._op = op
-        self._settings: dict[str, Any] = {
-            "mag_range": mag_range,
-            "mag_to_param": mag_to_param,
-            "randomly_negate": randomly_negate,
-            "param_device": param_device,
-            "name": name,
-        }
+        self.op = op
+        self.mag_range: Any = mag_range
+        self.randomly_negate = bool(randomly_negate)
+        self.mag_to_param: Callable[[Any], npt.ArrayLike] = mag_to_param or np.array
+        self.param_device = param_device or "cpu"
+        self.name = str(name or getattr(op, "__name__", repr(op)))
+        self._settings = dict(
+            zip(_SETTINGS, (mag_range, mag_to_param, randomly_negate, param_device, name), strict=True)
+        )
         places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         count = sum(parameter.kind in places for parameter in inspect.signature(op).parameters.values())
         if count < _OWN:
@@ -61,37 +62,6 @@ class Augmentation:
     def __repr__(self) -> str:
         given = [f"{name}={value!r}" for name, value in self._settings.items() if value is not None]
         return f"Augmentation({', '.join([repr(self.op), *given])})"
-
-    @property
-    def op(self) -> Callable[..., Any]:
-        """The function."""
-        return self._op
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return str(self._settings["name"] or getattr(self._op, "__name__", repr(self._op)))
-
-    @property
-    def mag_range(self) -> Any:
-        """Ends of the range of magnitudes, or all magnitudes, or `None`."""
-        return self._settings["mag_range"]
-
-    @property
-    def mag_to_param(self) -> Callable[[Any], npt.ArrayLike]:
-        """The function from magnitudes to parameters."""
-        made: Callable[[Any], npt.ArrayLike] = self._settings["mag_to_param"] or np.array
-        return made
-
-    @property
-    def randomly_negate(self) -> bool:
-        """Whether each sample's magnitude gets a random sign."""
-        return bool(self._settings["randomly_negate"])
-
-    @property
-    def param_device(self) -> str:
-        """Device of parameters: ``"cpu"``, ``"gpu"`` or ``"auto"``."""
-        return str(self._settings["param_device"] or "cpu")
 
     def augmentation(
         self,
@@ -103,9 +73,9 @@ class Augmentation:
         augmentation_cls: type[Augmentation] | None = None,
     ) -> Augmentation:
         """The same function with some settings changed."""
-        given = zip(_SETTINGS, (mag_range, randomly_negate, mag_to_param, param_device, name), strict=True)
+        given = zip(_SETTINGS, (mag_range, mag_to_param, randomly_negate, param_device, name), strict=True)
         changed = {key: value for key, value in given if value is not _kept}
-        return (augmentation_cls or type(self))(self._op, **{**self._settings, **changed})
+        return (augmentation_cls or type(self))(self.op, **{**self._settings, **changed})
 
     def __call__(
         self,
@@ -139,12 +109,12 @@ class Augmentation:
         if device == "auto":
             device = getattr(data, "device", None) or "cpu"
         parameter = self._parameter(magnitude_bin, num_magnitude_bins, device)
-        missing = [name for name in needed_arguments(self._op) if name not in kwargs]
+        missing = [name for name in needed_arguments(self.op) if name not in kwargs]
         if missing:
             names = ", ".join(f"'{name}'" for name in missing)
             raise MissingArgumentError(f"the augmentation '{self.name}' needs {names}", self, missing)
-        accepted = accepted_arguments(self._op)
-        return self._op(data, parameter, **{name: value for name, value in kwargs.items() if name in accepted})
+        accepted = accepted_arguments(self.op)
+        return self.op(data, parameter, **{name: value for name, value in kwargs.items() if name in accepted})
 
     def _magnitudes(self, count: int | None) -> Any:
         """The magnitude of each bin, or `None` where there is no range."""

@@ -59,6 +59,8 @@ class Conditions:
     ----------
     items
         All nodes that are written, in order.
+    structured
+        Whether conditions are written as ``if``, ``and``, ``or`` and ``not``, rather than as calls of operators.
     logical
         Nodes that are ``and`` or ``or``, by name.
     hidden
@@ -71,6 +73,7 @@ class Conditions:
 
     graph: Graph
     items: tuple[Item, ...] = ()
+    structured: bool = True
     logical: dict[str, Logical] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
     inlined: set[str] = field(default_factory=set)

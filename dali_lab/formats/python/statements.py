@@ -41,7 +41,7 @@ class Statements:
     exact
         Keep the names of all nodes; otherwise expressions have them only as far as a variable can be called so.
     conditions
-        Nodes that are written as ``if``, ``and``, ``or`` and ``not``; without it, as calls of operators.
+        Nodes that are written as ``if``, ``and``, ``or`` and ``not``.
     named
         Nodes that are given their names by ``name=`` in any case.
     """
@@ -52,14 +52,14 @@ class Statements:
         imports: Imports,
         *,
         exact: bool,
-        conditions: Conditions | None = None,
+        conditions: Conditions,
         named: Collection[str] = (),
     ) -> None:
         self.graph = graph
         self.imports = imports
         self.exact = exact
         self.conditions = conditions
-        self.order = graph.order() if conditions is None else conditions.written()
+        self.order = conditions.written()
         self.uses = Counter(edge.node for edge in graph.edges())
         self.users: dict[str, list[tuple[Node, str]]] = {name: [] for name in graph.nodes}
         for node in graph.nodes.values():
@@ -69,9 +69,8 @@ class Statements:
         self._reserve_objects()
         self.variables = {name: self._variables(graph.nodes[name]) for name in self.order}
         self._share_variables()
-        self.inlined = {name for name in self.order if self._may_inline(name)}
-        if conditions is not None:
-            self.inlined |= conditions.inlined | {name for name in self.order if self._may_decide(name)}
+        self.inlined = {name for name in self.order if self._may_inline(name) or self._may_decide(name)}
+        self.inlined |= conditions.inlined
         self.named: set[str] = {name for name in self.order if self._wants_name(graph.nodes[name])} | set(named)
         self._settle()
 
@@ -100,7 +99,7 @@ class Statements:
     def _share_variables(self) -> None:
         """Give both branches of a condition one variable for a result: that of a node that makes it, if any."""
         self.direct: dict[str, str] = {}
-        for merge in self.conditions.merges if self.conditions is not None else ():
+        for merge in self.conditions.merges:
             sources = [self._giver(merge, branch) for branch in (0, 1)]
             given = [source for source in sources if source is not None]
             self.direct.update(dict.fromkeys(given, merge))
@@ -115,7 +114,6 @@ class Statements:
 
     def _giver(self, merge: str, branch: int) -> str | None:
         """The node that makes what a branch gives to a join, if that is all it is for."""
-        assert self.conditions is not None
         edge = self.graph.nodes[merge].inputs[branch]
         inside = self.conditions.merges[merge]
         name = edge.node
@@ -128,9 +126,8 @@ class Statements:
 
     def _may_decide(self, name: str) -> bool:
         """Whether a node with a name that nobody chose only decides one ``if``, so that it can stand there."""
-        assert self.conditions is not None
         node = self.graph.nodes[name]
-        if not (is_arithmetic(node) or is_not(node) or name in self.conditions.logical):
+        if not self.conditions.structured or not (is_arithmetic(node) or self._is_logical(name)):
             return False
         if re.fullmatch(rf"{re.escape(_auto_name(node.op))}(_\d+)?", name) is None:
             return False
@@ -158,10 +155,11 @@ class Statements:
     @property
     def _fixed(self) -> Collection[str]:
         """Nodes whose names cannot be given: they are written as ``if``, ``and``, ``or`` or ``not``."""
-        if self.conditions is None:
-            return ()
-        nots = [name for name in self.order if is_not(self.graph.nodes[name])]
-        return {*self.conditions.merges, *self.conditions.logical, *nots}
+        return {*self.conditions.merges, *filter(self._is_logical, self.order)}
+
+    def _is_logical(self, name: str) -> bool:
+        """Whether a node is written as ``and``, ``or`` or ``not``."""
+        return name in self.conditions.logical or (self.conditions.structured and is_not(self.graph.nodes[name]))
 
     def _settle(self) -> None:
         """Write nodes on lines of their own, or name them, until tracing would give each its own name."""
@@ -170,8 +168,7 @@ class Statements:
                 self.inlined -= {edge.node for name in wide for edge in self.graph.nodes[name].inputs}
             wrong = {name for name, given in self._traced_names().items() if given != name and name not in self._fixed}
             unlined = {name for name in wrong & self.inlined if is_arithmetic(self.graph.nodes[name])}
-            if self.conditions is not None:
-                unlined -= self.conditions.inlined
+            unlined -= self.conditions.inlined
             if unlined:
                 self.inlined -= unlined
             elif wrong - self.named:
@@ -181,8 +178,8 @@ class Statements:
 
     def _too_wide(self, name: str) -> bool:
         inputs = {edge.node for edge in self.graph.nodes[name].inputs}
-        return (
-            bool(inputs & self.inlined) and len(f"    {self.variables[name][0]} = {flat(self._right(name)[0])}") > WIDTH
+        return not self.inlined.isdisjoint(inputs) and (
+            len(f"    {self.variables[name][0]} = {flat(self._right(name).piece)}") > WIDTH
         )
 
     def _call_order(self) -> list[str]:
@@ -210,8 +207,8 @@ class Statements:
                 result[name] = name
                 continue
             node = self.graph.nodes[name]
-            wanted = "" if name in self.inlined else node_name(self.variables[name])
-            wanted = "" if self.conditions is not None and name in self.conditions.merges else wanted
+            nameless = name in self.inlined or name in self.conditions.merges
+            wanted = "" if nameless else node_name(self.variables[name])
             result[name] = unique_name(wanted or _auto_name(node.op), taken)
             taken[result[name]] = None
         return result
@@ -234,7 +231,7 @@ class Statements:
 
     def lines(self) -> list[str]:
         """The assignments."""
-        return self._block(self.order if self.conditions is None else self.conditions.items, _INDENT)
+        return self._block(self.conditions.items, _INDENT)
 
     def _block(self, items: Sequence[Item], indent: int) -> list[str]:
         result: list[str] = []
@@ -246,13 +243,15 @@ class Statements:
         return result
 
     def _assignment(self, name: str, indent: int) -> list[str]:
-        piece, _ = self._right(name)
         variables = self.variables[name]
         # An external source that was told its number of outputs gives a list, even of one.
         alone = len(variables) == 1 and self.graph.nodes[name].arguments.get("num_outputs") == 1
         left = f"({variables[0]},)" if alone else ", ".join(variables)
         left = f"{left} = " if self.uses[name] or len(variables) > 1 else ""
-        return [*comment_lines(self.graph, name, indent, WIDTH), *lines(left, piece, indent=indent)]
+        return [
+            *comment_lines(self.graph, name, indent, WIDTH),
+            *lines(left, self._right(name).piece, indent=indent),
+        ]
 
     def _if(self, item: If, indent: int, word: str = "if") -> list[str]:
         result = lines(f"{word} ", self._reference(item.predicate, "").piece, ":", indent)
@@ -285,10 +284,9 @@ class Statements:
 
     def _reference(self, edge: Edge, device: str) -> Expression:
         """An edge as it is written where it is used on `device` (empty for wherever it is)."""
-        if self.conditions is not None:
-            edge = self.conditions.resolved(edge)
+        edge = self.conditions.resolved(edge)
         if edge.node in self.inlined:
-            return self._right_expression(edge.node)
+            return self._right(edge.node)
         variables = self.variables[edge.node]
         node = self.graph.nodes[edge.node]
         operator = find_operator(node.op)
@@ -302,16 +300,11 @@ class Statements:
     def _operand(self, edge: Edge, node: Node) -> Expression:
         return self._reference(edge, "gpu" if node.device == "gpu" else "cpu")
 
-    def _right_expression(self, name: str) -> Expression:
-        piece, precedence = self._right(name)
-        return Expression(piece, precedence)
-
-    def _right(self, name: str) -> tuple[Piece, int]:
+    def _right(self, name: str) -> Expression:
         """The right side of an assignment: an expression if the node can be one and needs no name, else a call."""
         node = self.graph.nodes[name]
-        if self.conditions is not None and (name in self.conditions.logical or is_not(node)):
-            condition = self._condition(node)
-            return condition.piece, condition.precedence
+        if self._is_logical(name):
+            return self._condition(node)
         if is_expression(node) and not (self.exact and name in self.named):
             found = expression(
                 node,
@@ -319,12 +312,11 @@ class Statements:
                 exact=self.exact,
             )
             if found is not None:
-                return found.piece, found.precedence
-        return self._call(node), ATOM
+                return found
+        return Expression(self._call(node))
 
     def _condition(self, node: Node) -> Expression:
         """``and``, ``or`` and ``not`` as Python writes them."""
-        assert self.conditions is not None
         if is_not(node):
             return Expression(f"not {self._reference(node.inputs[0], '').within(_NOT)}", _NOT)
         logical = self.conditions.logical[node.id]

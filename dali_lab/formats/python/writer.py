@@ -85,14 +85,15 @@ def dumps(
 def _statements(graph: Graph, dialect: Dialect, function: str) -> Statements:
     """The body of the function; conditions are written as ``if`` where that says just the same."""
 
-    def written(found: Conditions | None, named: Collection[str] = ()) -> Statements:
+    def written(found: Conditions, named: Collection[str] = ()) -> Statements:
         used = {"main", "DALIGenericIterator", "LastBatchPolicy", "np", *_OFFERED}
         imports = Imports(taken={function, *used})
         return Statements(graph, imports, exact=dialect == "dali_lab", conditions=found, named=named)
 
+    plain = Conditions(graph, tuple(graph.order()), structured=False)
     found = conditions(graph)
     if found is None:
-        return written(None)
+        return written(plain)
     named: set[str] = set()
     for _ in range(_MOST_ATTEMPTS):
         statements = written(found, named)
@@ -102,7 +103,7 @@ def _statements(graph: Graph, dialect: Dialect, function: str) -> Statements:
         if not wrong - named:
             return statements
         named |= wrong
-    return written(None)
+    return written(plain)
 
 
 def _misnamed(graph: Graph, statements: Statements, *, exact: bool) -> set[str] | None:
@@ -208,7 +209,7 @@ def _settings(graph: Graph, dialect: Dialect, statements: Statements) -> list[tu
     first = [key for key in ("batch_size", "num_threads", "device_id", "seed") if key in settings]
     order = first + [key for key in settings if key not in first]
     dali_has = set(_dali_settings())
-    conditionals = [("enable_conditionals=", "True")] if statements.conditions is not None else []
+    conditionals = [("enable_conditionals=", "True")] if statements.conditions.structured else []
     return [
         (f"{key}=", value_piece(settings[key], imports, key))
         for key in order
