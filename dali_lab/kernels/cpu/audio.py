@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import audio_plain, background, libm
 from dali_lab.kernels.cpu.machine.foreign import call_with_float
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
-
-Array = np.ndarray[Any, Any]
 
 ZERO, CLAMP, REFLECT = 0, 1, 2
 LOG10_OF_2 = np.float32(math.log10(2))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import wave
 from dali_lab.kernels.cpu.memory import array_in_memory, like
-
-Array = np.ndarray[Any, Any]
 
 _ELEMENTS = {wave.PCM_8: np.uint8, wave.PCM_16: np.int16, wave.PCM_32: np.int32, wave.FLOAT: np.float32}
 _SCALES = {wave.PCM_8: np.float32(1 / 128), wave.PCM_16: np.float32(1 / 32768), wave.PCM_32: np.float32(1 / 2147483648)}

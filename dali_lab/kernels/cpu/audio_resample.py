@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Addresses, Array, Integer, Real
 from dali_lab.kernels.cpu.convert import saturate
 from dali_lab.kernels.cpu.machine.row_vectors import sum_in_fours
 from dali_lab.kernels.cpu.memory import array_at, borrowed, inner_part, kernel, like, part, rows
@@ -135,20 +136,22 @@ def _steps_of(count: int) -> npt.NDArray[np.float32]:
 
 
 @inner_part
-def _weight(table: Any, x: Any, steps: Any, center: Any) -> Any:
+def _weight(table: Array, x: Real, steps: Real, center: Real) -> Any:
     at = x * steps + center
     entry = np.int32(at)
     return table[np.uintp(entry), 0] + (at - np.float32(entry)) * table[np.uintp(entry), 1]
 
 
 @kernel
-def _resample(sound: Any, out: Any, scale: Any, table: Any, count: Any) -> None:
+def _resample(sound: Array, out: Array, scale: Real, table: Array, count: int) -> None:
     length, channels = sound.shape
     _resample_columns(sound.ravel(), out.ravel(), length, out.shape[0], channels, scale, borrowed(table), count)
 
 
 @kernel
-def _resample_samples(src: Any, dst: Any, shapes: Any, scales: Any, table: Any, count: Any, item: Any) -> None:
+def _resample_samples(
+    src: Addresses, dst: Addresses, shapes: Array, scales: Array, table: Array, count: int, item: Array
+) -> None:
     table = borrowed(table)
     for i in range(src.shape[0]):
         length, channels, out_length = shapes[i]
@@ -158,7 +161,9 @@ def _resample_samples(src: Any, dst: Any, shapes: Any, scales: Any, table: Any, 
 
 
 @kernel
-def _to_unit(src: Any, dst: Any, sizes: Any, slope: Any, offset: Any, halve: Any, item: Any, like_src: Any) -> None:
+def _to_unit(
+    src: Addresses, dst: Addresses, sizes: Array, slope: Real, offset: Real, halve: bool, item: Array, like_src: Array
+) -> None:
     one, half = np.float32(1), np.float32(0.5)
     for i in range(src.shape[0]):
         raw = array_at(src[i], (sizes[i],), like_src)
@@ -169,7 +174,7 @@ def _to_unit(src: Any, dst: Any, sizes: Any, slope: Any, offset: Any, halve: Any
 
 
 @kernel
-def _from_unit(src: Any, dst: Any, sizes: Any, full: Any, item: Any, like_dst: Any) -> None:
+def _from_unit(src: Addresses, dst: Addresses, sizes: Array, full: Real, item: Array, like_dst: Array) -> None:
     for i in range(src.shape[0]):
         values = array_at(src[i], (sizes[i],), item)
         target = array_at(dst[i], (sizes[i],), like_dst)
@@ -219,7 +224,7 @@ def resample_samples(sounds: Batch, results: Batch, steps: npt.NDArray[np.float6
 
 @part
 def _resample_columns(
-    sound: Any, out: Any, length: Any, out_length: Any, channels: Any, scale: Any, table: Any, count: Any
+    sound: Array, out: Array, length: Integer, out_length: int, channels: int, scale: Real, table: Array, count: Integer
 ) -> None:
     size = table.shape[0] - 4
     steps = np.float32(1) / np.float32(np.float32(2.0) * np.float32(count) / np.float32(size - 1))

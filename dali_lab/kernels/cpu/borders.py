@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dali_lab.kernels.arrays import Integer
 from dali_lab.kernels.cpu.memory import part
 
 BORDERS = {"constant": 0, "replicate": 1, "reflect": 2, "wrap": 3, "reflect_101": 4}
@@ -11,7 +12,7 @@ BORDERS = {"constant": 0, "replicate": 1, "reflect": 2, "wrap": 3, "reflect_101"
 
 
 @part
-def place_of(index: Any, size: Any, border: Any) -> Any:
+def place_of(index: Integer, size: int, border: int) -> Any:
     """Which element of an axis stands at `index`; -1 for none."""
     if 0 <= index < size:
         return index

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 from dali_lab.kernels.cpu.philox import start_words
 from dali_lab.kernels.cpu.standard_random import below
-
-Array = np.ndarray[Any, Any]
+from dali_lab.kernels.streams import Key
 
 _0 = np.uint64(0)
 
@@ -29,8 +29,8 @@ def overlap(a: Array, b: Array) -> Any:
 
 @kernel
 def encode(
-    boxes: Array, labels: Array, counts: Array, out_boxes: Array, out_labels: Array, anchors: Array, criteria: Any,
-    offset: bool, scale: Any, means: Array, stds: Array, like_box: Array, like_label: Array,
+    boxes: Array, labels: Array, counts: Array, out_boxes: Array, out_labels: Array, anchors: Array, criteria: Real,
+    offset: bool, scale: Real, means: Array, stds: Array, like_box: Array, like_label: Array,
 ) -> None:  # fmt: skip
     """Match the boxes of each sample with `anchors`; see :mod:`dali_lab.operators.boxes.box_encoder`."""
     total = anchors.shape[0]
@@ -106,7 +106,7 @@ def transform_points(points: Array, counts: Array, matrices: Array, offsets: Arr
 
 @kernel
 def mask_pixels(
-    key: Any, highs: Array, masks: Array, shapes: Array, foreground: Array, exact: bool, values: Array, out: Array,
+    key: Key, highs: Array, masks: Array, shapes: Array, foreground: Array, exact: bool, values: Array, out: Array,
     like: Array,
 ) -> None:  # fmt: skip
     """A pixel of each mask, ``int64[N, ndim]``: of those above ``values[i]`` (or equal to it), or of all.

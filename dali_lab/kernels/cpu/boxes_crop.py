@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu.memory import kernel, part
 from dali_lab.kernels.cpu.philox import start_words
 from dali_lab.kernels.cpu.standard_random import below, canonical32
-
-Array = np.ndarray[Any, Any]
+from dali_lab.kernels.streams import Key
 
 _0 = np.uint64(0)
 ANY_EXTENT = np.float32(-1)
@@ -18,7 +18,7 @@ BY_CENTRE = np.float32(-1)
 
 
 @part
-def _uniform(state: Array, low: Any, high: Any) -> Any:
+def _uniform(state: Array, low: Real, high: Real) -> Any:
     """``uniform_real_distribution<float>(low, high)``."""
     return canonical32(state) * (high - low) + low
 
@@ -55,7 +55,7 @@ def _metric(window: Array, box: Array, ndim: int, by_union: bool) -> Any:
 
 
 @part
-def _keeps(window: Array, box: Array, ndim: int, least: Any) -> Any:
+def _keeps(window: Array, box: Array, ndim: int, least: Real) -> Any:
     """Whether a box stays: its centre lies within, or enough of its volume."""
     if least < 0:
         for d in range(ndim):
@@ -120,8 +120,8 @@ def _fix_aspect(state: Array, lengths: Array, ndim: int, ratios: Array, order: A
 
 @kernel
 def windows(
-    key: Any, highs: Array, boxes: Array, starts: Array, counts: Array, thresholds: Array, may_keep: bool,
-    scaling: Array, ratios: Array, fixed: Array, sizes: Array, by_union: bool, every: bool, least: Any,
+    key: Key, highs: Array, boxes: Array, starts: Array, counts: Array, thresholds: Array, may_keep: bool,
+    scaling: Array, ratios: Array, fixed: Array, sizes: Array, by_union: bool, every: bool, least: Real,
     attempts: int, total: int, found: Array, kept: Array, success: Array,
 ) -> None:  # fmt: skip
     """Draw a window for each sample.

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 from dali_lab.kernels.cpu.philox import start_words
 from dali_lab.kernels.cpu.standard_random import below, canonical64
-
-Array = np.ndarray[Any, Any]
+from dali_lab.kernels.streams import Key
 
 _0 = np.uint64(0)
 
@@ -94,7 +94,7 @@ def _pick(state: Array, found: Array, largest: int, bounds: Array) -> None:
 
 @kernel
 def draw(
-    key: Any, highs: Array, masks: Array, shapes: Array, chance: Array, backgrounds: Array, classes: Array,
+    key: Key, highs: Array, masks: Array, shapes: Array, chance: Array, backgrounds: Array, classes: Array,
     weights: Array, offsets: Array, every_label: bool, ignore_class: bool, largest: int, least: Array,
     bounds: Array, labels: Array, like: Array,
 ) -> None:  # fmt: skip

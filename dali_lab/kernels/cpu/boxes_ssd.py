@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.memory import kernel
 from dali_lab.kernels.cpu.philox import start_words
 from dali_lab.kernels.cpu.standard_random import below, canonical32
-
-Array = np.ndarray[Any, Any]
+from dali_lab.kernels.streams import Key
 
 _0 = np.uint64(0)
 _OPTIONS = np.uint64(7)
@@ -18,7 +16,7 @@ _OPTIONS = np.uint64(7)
 
 @kernel
 def windows(
-    key: Any, highs: Array, boxes: Array, starts: Array, counts: Array, thresholds: Array, attempts: int,
+    key: Key, highs: Array, boxes: Array, starts: Array, counts: Array, thresholds: Array, attempts: int,
     whole: Array, found: Array, kept: Array,
 ) -> None:  # fmt: skip
     """Draw a window for each sample.

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Integer, Real
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part, rows
 
-Array = np.ndarray[Any, Any]
 like_bytes = like(np.uint8)
 
 CUBED_FROM = 8192
@@ -19,17 +19,17 @@ _TOO_MUCH = 1 << 31
 
 
 @inner_part
-def _descale(value: Any, bits: Any) -> Any:
+def _descale(value: Integer, bits: int) -> Any:
     return (value + np.int32(1 << (bits - 1))) >> np.int32(bits)
 
 
 @inner_part
-def _clamp(value: Any, low: Any, high: Any) -> Any:
+def _clamp(value: Integer, low: int, high: int) -> Any:
     return min(max(value, np.int32(low)), np.int32(high))
 
 
 @inner_part
-def _mixed(a: Any, x: Any, b: Any, y: Any, c: Any, z: Any) -> Any:
+def _mixed(a: Integer, x: Integer, b: Integer, y: Integer, c: Integer, z: Integer) -> Any:
     return np.int32(a) * x + np.int32(b) * y + np.int32(c) * z
 
 
@@ -66,7 +66,7 @@ def _from_lab(pixels: Array, luminance: Array, cubed: Array, level: Array) -> No
 
 
 @inner_part
-def _mirrored(index: Any, size: Any) -> Any:
+def _mirrored(index: int, size: int) -> Any:
     """The element that stands at `index` where an axis is continued, mirrored about its last element."""
     if index < size:
         return index
@@ -78,7 +78,7 @@ def _mirrored(index: Any, size: Any) -> Any:
 
 
 @part
-def _level_table(counts: Array, pixels: Any, limit: Any, out: Array) -> None:
+def _level_table(counts: Array, pixels: int, limit: int, out: Array) -> None:
     """What each level of a tile becomes.
 
     What is above the limit goes to all levels alike, and what is left of that to some at equal distances.
@@ -101,7 +101,8 @@ def _level_table(counts: Array, pixels: Any, limit: Any, out: Array) -> None:
 
 @part
 def _equalise(
-    source: Array, target: Array, first: Any, channels: Any, height: Any, width: Any, across: Any, down: Any, clip: Any
+    source: Array, target: Array, first: int, channels: int, height: int, width: int, across: int,
+    down: int, clip: Real,
 ) -> None:  # fmt: skip
     """Equalise a plane, elements `channels` apart from `first` on; the source may be the target."""
     fits = width % across == 0 and height % down == 0
@@ -152,7 +153,7 @@ def _equalise(
 
 @kernel
 def _clahe(
-    src: Array, dst: Array, sizes: Array, channels: Any, across: Any, down: Any, clip: Any, luma: bool,
+    src: Array, dst: Array, sizes: Array, channels: int, across: int, down: int, clip: Real, luma: bool,
     linear: Array, root: Array, luminance: Array, cubed: Array, level: Array,
 ) -> None:  # fmt: skip
     for i in range(src.shape[0]):

@@ -6,15 +6,13 @@ results are rounded half away from zero and clamped, as NVIDIA DALI's linear tra
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import background, color_plain
 from dali_lab.kernels.cpu.convert import saturate, widen
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows
-
-Array = np.ndarray[Any, Any]
 
 _EXCHANGE = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]], np.float32)
 
@@ -54,8 +52,9 @@ def _scale(
 
 
 def linear_rgb(
-    src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, src_dtype: Any, dst_dtype: Any
-) -> None:
+    src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, src_dtype: npt.DTypeLike,
+    dst_dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """``out = matrix @ in + offset`` for pixels of three interleaved channels.
 
     Parameters
@@ -81,7 +80,10 @@ def linear_rgb(
         _linear_rgb(*arguments)
 
 
-def scale(src: Array, dst: Array, sizes: Array, factor: Array, offset: Array, src_dtype: Any, dst_dtype: Any) -> None:
+def scale(
+    src: Array, dst: Array, sizes: Array, factor: Array, offset: Array, src_dtype: npt.DTypeLike,
+    dst_dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """``out = in * factor + offset`` with a factor and an offset for each sample, ``float32[N]`` each."""
     _scale(
         src,
@@ -158,7 +160,10 @@ def _mix(src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, li
                 target[p * outputs + k] = saturate(total + offset[k], like_dst)
 
 
-def mix(src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, src_dtype: Any, dst_dtype: Any) -> None:
+def mix(
+    src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, src_dtype: npt.DTypeLike,
+    dst_dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """``out = matrix @ in + offset`` with one matrix for all samples, between any numbers of interleaved channels.
 
     Parameters

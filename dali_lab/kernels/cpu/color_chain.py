@@ -7,14 +7,11 @@ operators one after the other (:mod:`dali_lab.kernels.cpu.color`), without the p
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu.convert import whole_level
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
-
-Array = np.ndarray[Any, Any]
 
 MATRIX, SCALE, EXCHANGE = range(3)
 _BLOCK = 1024
@@ -34,7 +31,7 @@ def _step(red: Array, green: Array, blue: Array, matrix: Array, offset: Array) -
 
 
 @part
-def _scaled(channel: Array, factor: Any, offset: Any) -> None:
+def _scaled(channel: Array, factor: Real, offset: Real) -> None:
     for p in range(channel.shape[0]):
         channel[p] = whole_level(channel[p] * factor + offset)
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu import background, color_plain
 from dali_lab.kernels.cpu.convert import float_to_half, half_to_float, saturate
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part, rows
 from dali_lab.kernels.cpu.resample_rows import sum_rows, widen_row
 
-Array = np.ndarray[Any, Any]
-
 _PLAIN = {np.dtype(np.uint8), np.dtype(np.float32)}
 
 
 @part
-def reflected(index: Any, size: Any) -> Any:
+def reflected(index: int, size: int) -> Any:
     """`index` brought into ``[0, size)`` by reflection at the first and the last element."""
     if size == 1:
         return 0
@@ -32,8 +32,8 @@ def reflected(index: Any, size: Any) -> Any:
 
 @part
 def _across(
-    source: Array, like_src: Array, at: Any, width: Any, channels: Any, window: Array, n: Any, line: Array,
-    offsets: Array, target: Array, to: Any,
+    source: Array, like_src: Array, at: int, width: int, channels: int, window: Array, n: int, line: Array,
+    offsets: Array, target: Array, to: int,
 ) -> None:  # fmt: skip
     """Convolve one row along x: all its elements at once, as the window is the same everywhere."""
     radius = n // 2
@@ -50,7 +50,7 @@ def _across(
 
 
 @inner_part
-def as_half(value: Any) -> Any:
+def as_half(value: Real) -> Any:
     """A float32 as it is once it was stored as float16."""
     return half_to_float(np.int32(float_to_half(value)))
 
@@ -142,8 +142,9 @@ def _separable(
 
 
 def separable_convolution(
-    src: Array, dst: Array, shapes: Array, windows: Array, lengths: Array, src_dtype: Any, dst_dtype: Any
-) -> None:
+    src: Array, dst: Array, shapes: Array, windows: Array, lengths: Array, src_dtype: npt.DTypeLike,
+    dst_dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """Convolve images or volumes along z, y and x with windows of each sample.
 
     Parameters

@@ -7,14 +7,11 @@ axes; any of them can be had together. Only the size of an element matters, so t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import background, copy_plain
 from dali_lab.kernels.cpu.memory import array_at, kernel, like_size, part, rows
-
-Array = np.ndarray[Any, Any]
 
 
 @part
@@ -42,8 +39,9 @@ def _fill(target: Array, shape: Array, axis: int, fill: Array) -> None:
 
 @part
 def _plane(
-    source: Array, at: Any, step_a: Any, step_b: Any, target: Array, to: Any, pitch_a: Any, pitch_b: Any, a: Any, b: Any
-) -> None:
+    source: Array, at: int, step_a: int, step_b: int, target: Array, to: int, pitch_a: int, pitch_b: int,
+    a: int, b: int,
+) -> None:  # fmt: skip
     """Copy ``a`` by ``b`` elements between two strided planes."""
     if step_b == 1 and pitch_b == 1 and b >= 8:
         for i in range(a):
@@ -181,19 +179,10 @@ def _gather(
 
 
 def copy_window(
-    src: Array,
-    dst: Array,
-    src_shapes: Array,
-    starts: Array,
-    sizes: Array,
-    item_size: int,
-    *,
-    steps: Array | None = None,
-    flips: Array | None = None,
-    order: tuple[int, ...] | None = None,
-    fill: Array | None = None,
-    fill_axis: int = -1,
-) -> None:
+    src: Array, dst: Array, src_shapes: Array, starts: Array, sizes: Array, item_size: int, *,
+    steps: Array | None = None, flips: Array | None = None, order: tuple[int, ...] | None = None,
+    fill: Array | None = None, fill_axis: int = -1,
+) -> None:  # fmt: skip
     """Copy a window of each sample: crop, slice, pad, flip, transpose, or several of these.
 
     Parameters

@@ -8,22 +8,21 @@ domain of Fourier instead, whose errors are not followed.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array, Extents, Real
 from dali_lab.kernels.cpu.borders import BORDERS, place_of
 from dali_lab.kernels.cpu.convert import saturate
 from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 from dali_lab.kernels.cpu.resample_rows import widen_row
 
-Array = np.ndarray[Any, Any]
 _NAMES = {"reflect_1001": "reflect", "clamp": "replicate"}
 """Borders that NVIDIA DALI calls otherwise here than elsewhere."""
 
 
-def lanes(src_dtype: Any, dst_dtype: Any) -> int:
+def lanes(src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike) -> int:
     """The elements of a vector in which OpenCV fuses products and sums; 0 where it does not."""
     if np.dtype(src_dtype) == np.dtype(dst_dtype):
         return 8 if np.dtype(src_dtype).kind == "f" else 4
@@ -32,8 +31,8 @@ def lanes(src_dtype: Any, dst_dtype: Any) -> int:
 
 @part
 def _pad(
-    source: Array, like_src: Array, start: Any, sizes: Any, channels: Any, anchor: Any, padded: Array, extents: Any,
-    border: Any, fill: Any,
+    source: Array, like_src: Array, start: int, sizes: Extents, channels: int, anchor: Extents, padded: Array,
+    extents: Extents, border: int, fill: Real,
 ) -> None:  # fmt: skip
     """An image or volume as float32, continued on all sides."""
     depth, height, width = sizes
@@ -60,7 +59,7 @@ def _pad(
 
 
 @part
-def _sum(padded: Array, offsets: Array, window: Array, n: Any, line: Array, fused: Any, count: Any) -> None:
+def _sum(padded: Array, offsets: Array, window: Array, n: int, line: Array, fused: int, count: int) -> None:
     """Products with the window's elements at `offsets` of a row, added up one element after the other."""
     line[:count] = 0
     k = 0
@@ -130,7 +129,7 @@ def _correlate(
 
 def correlate(
     src: Array, dst: Array, shapes: Array, outs: Array, windows: Array, lengths: Array, anchors: Array, fills: Array,
-    border: str, src_dtype: Any, dst_dtype: Any,
+    border: str, src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike,
 ) -> None:  # fmt: skip
     """Sums of products with a window.
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import background, debayer_plain
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, rows
 
-Array = np.ndarray[Any, Any]
 ALGORITHMS = ("bilinear", "edge_aware", "gray", "along_colors")
 _BILINEAR, _EDGE_AWARE, _GRAY, _ALONG_COLORS = range(len(ALGORITHMS))
 _RED, _GREEN, _BLUE = 4899, 9617, 1868
 """Shares of the colours in brightness, of 16384."""
 
 
-def debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: str, dtype: Any) -> None:
+def debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: str, dtype: npt.DTypeLike) -> None:
     """Make RGB images, or gray ones.
 
     Pixels of the edge are those next to them inside; images without an inside, of two rows or columns, become 0.
@@ -81,14 +82,14 @@ def _debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: 
 
 
 @inner_part
-def _mirrored(index: Any, size: Any) -> Any:
+def _mirrored(index: int, size: int) -> Any:
     """An index of up to two beyond the first or the last element, of two at least."""
     index = abs(index)
     return abs(2 * size - 2 - index) if index >= size else index
 
 
 @inner_part
-def _along_colors(source: Array, target: Array, blue_row: Any, blue_column: Any) -> None:
+def _along_colors(source: Array, target: Array, blue_row: int, blue_column: int) -> None:
     height, width = source.shape
     for y in range(height):
         above, here, below = source[_mirrored(y - 1, height)], source[y], source[_mirrored(y + 1, height)]
@@ -113,13 +114,13 @@ def _along_colors(source: Array, target: Array, blue_row: Any, blue_column: Any)
 
 
 @inner_part
-def _at(row: Array, x: Any) -> Any:
+def _at(row: Array, x: int) -> Any:
     return np.uint32(row[np.uintp(x)])
 
 
 @inner_part
 def _color_row(
-    above: Array, here: Array, below: Array, out: Array, blue_row: Any, green_first: Any, edges: Any
+    above: Array, here: Array, below: Array, out: Array, blue_row: bool, green_first: bool, edges: bool
 ) -> None:
     """The pixels of a row but the first and the last, as loops without conditions."""
     if blue_row:
@@ -135,8 +136,9 @@ def _color_row(
 
 @inner_part
 def _pairs(
-    above: Array, here: Array, below: Array, out: Array, green: Any, other: Any, across: Any, down: Any, edges: Any
-) -> None:
+    above: Array, here: Array, below: Array, out: Array, green: int, other: int, across: int, down: int,
+    edges: bool,
+) -> None:  # fmt: skip
     """Pixels that have seen green, from column `green` on, and the others, from `other` on.
 
     `across` is the channel that the others of the row have seen, `down` the third one.
@@ -160,7 +162,7 @@ def _pairs(
 
 
 @inner_part
-def _gray_row(above: Array, here: Array, below: Array, out: Array, blue_row: Any, green_first: Any) -> None:
+def _gray_row(above: Array, here: Array, below: Array, out: Array, blue_row: bool, green_first: bool) -> None:
     if blue_row:
         if green_first:
             _gray_pairs(above, here, below, out, 1, 2, _BLUE, _RED)
@@ -174,7 +176,7 @@ def _gray_row(above: Array, here: Array, below: Array, out: Array, blue_row: Any
 
 @inner_part
 def _gray_pairs(
-    above: Array, here: Array, below: Array, out: Array, green: Any, other: Any, across: Any, down: Any
+    above: Array, here: Array, below: Array, out: Array, green: int, other: int, across: int, down: int
 ) -> None:
     """Brightness of the pixels of a row, as in :func:`_pairs`; `across` and `down` are the shares of the colours."""
     for k in range((here.shape[0] - 2) // 2):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.memory import array_in_memory
-
-Array = np.ndarray[Any, Any]
 
 
 def debayer(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import background, resample_planes
 from dali_lab.kernels.cpu.machine.instructions import cycles, take
 from dali_lab.kernels.cpu.machine.jpeg import COLORS, decode_loosely, memory_size
@@ -24,7 +25,6 @@ from dali_lab.model.undecoded import Undecoded
 if TYPE_CHECKING:
     from dali_lab.kernels.cpu.normalize import Resized
 
-Array = np.ndarray[Any, Any]
 
 _SLACK = 64
 """Bytes behind a picture, so that its last pixels are read like all others."""
@@ -78,10 +78,7 @@ def ready() -> bool:
 
 
 def decode_resize_normalize(
-    pictures: Undecoded,
-    dst: Array,
-    resized: Resized,
-    share: Callable[[Callable[[int], bool]], None] | None = None,
+    pictures: Undecoded, dst: Array, resized: Resized, share: Callable[[Callable[[int], bool]], None] | None = None
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Decode, resize, crop, mirror and normalise pictures into float32 planes of three channels.
 

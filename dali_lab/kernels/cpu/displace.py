@@ -7,20 +7,18 @@ corner for its position, so that nearest pixels are meant, and with interpolatio
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array, Number
 from dali_lab.kernels.cpu.convert import saturate
 from dali_lab.kernels.cpu.memory import array_at, borrowed, kernel, like, part, rows
 from dali_lab.kernels.cpu.warp import cosines_and_sines, linear_blend
 from dali_lab.kernels.streams import truncated
 
-Array = np.ndarray[Any, Any]
-
 
 @part
-def _towards_the_middle(us: Array, vs: Array, row: Any, width: Any, height: Any) -> None:
+def _towards_the_middle(us: Array, vs: Array, row: int, width: int, height: int) -> None:
     """Where the pixels of a row come from in a sphere."""
     half = np.float32(0.5)
     middle_x, middle_y = np.float32(width) * half, np.float32(height) * half
@@ -35,8 +33,9 @@ def _towards_the_middle(us: Array, vs: Array, row: Any, width: Any, height: Any)
 
 @part
 def _copy_nearest(
-    source: Array, target: Array, us: Array, vs: Array, to: Any, width: Any, height: Any, channels: Any, outside: Any
-) -> None:
+    source: Array, target: Array, us: Array, vs: Array, to: int, width: int, height: int, channels: int,
+    outside: Number,
+) -> None:  # fmt: skip
     """Write a row, from element `to` on, of the pixels that hold positions."""
     right, bottom = np.float32(width), np.float32(height)
     for column in range(us.shape[0]):
@@ -93,8 +92,9 @@ def _displace(
 
 
 def sphere(
-    src: Array, dst: Array, shapes: Array, chosen: Array, dtype: Any, *, linear: bool = False, fill: float = 0.0
-) -> None:
+    src: Array, dst: Array, shapes: Array, chosen: Array, dtype: npt.DTypeLike, *, linear: bool = False,
+    fill: float = 0.0,
+) -> None:  # fmt: skip
     """Move pixels towards the middle, the more the nearer to it: by the distance, as a share of half the larger extent.
 
     Parameters
@@ -120,16 +120,9 @@ def sphere(
 
 
 def water(
-    src: Array,
-    dst: Array,
-    shapes: Array,
-    chosen: Array,
-    dtype: Any,
-    waves: tuple[float, float, float, float, float, float],
-    *,
-    linear: bool = False,
-    fill: float = 0.0,
-) -> None:
+    src: Array, dst: Array, shapes: Array, chosen: Array, dtype: npt.DTypeLike,
+    waves: tuple[float, float, float, float, float, float], *, linear: bool = False, fill: float = 0.0,
+) -> None:  # fmt: skip
     """Move pixels by waves: rows along x by a sine of y, columns along y by a cosine of x.
 
     Parameters
@@ -154,6 +147,6 @@ def wave_tables(shapes: Array, waves: tuple[float, float, float, float, float, f
     return ampl_x * sines, ampl_y * cosines
 
 
-def fill_element(fill: float, dtype: Any) -> Array:
+def fill_element(fill: float, dtype: npt.DTypeLike) -> Array:
     """A fill value as ``float32[1]``, whole for whole numbers; see :func:`dali_lab.kernels.streams.truncated`."""
     return truncated([fill], np.dtype(dtype)).astype(np.float32)

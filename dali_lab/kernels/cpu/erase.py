@@ -7,14 +7,12 @@ centred anchor. Fill values lose their fraction, and wrap around where they do n
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.memory import array_at, kernel, like_size, rows
 from dali_lab.kernels.streams import truncated
-
-Array = np.ndarray[Any, Any]
 
 
 @kernel
@@ -75,8 +73,9 @@ def _erase(
 
 
 def erase(
-    src: Array, dst: Array, shapes: Array, starts: Array, stops: Array, fill: Array, dtype: Any, *, fill_axis: int = -1
-) -> None:
+    src: Array, dst: Array, shapes: Array, starts: Array, stops: Array, fill: Array, dtype: npt.DTypeLike, *,
+    fill_axis: int = -1,
+) -> None:  # fmt: skip
     """Copy samples and overwrite regions of them.
 
     Parameters
@@ -99,7 +98,7 @@ def erase(
     _erase(rows(src), rows(dst), rows(shapes), rows(starts), rows(stops), elements, fill_axis, item)
 
 
-def fill_elements(fill: Array, dtype: Any) -> Array:
+def fill_elements(fill: Array, dtype: npt.DTypeLike) -> Array:
     """Fill values as the bytes of elements, ``[N or 1, K]``; see :func:`dali_lab.kernels.streams.truncated`."""
     kind = np.dtype(dtype)
     with np.errstate(over="ignore"):
@@ -107,15 +106,9 @@ def fill_elements(fill: Array, dtype: Any) -> Array:
 
 
 def erase_regions(
-    anchors: Array,
-    extents: Array,
-    axes: tuple[int, ...],
-    shapes: Array,
-    *,
-    normalized_anchor: bool = False,
-    normalized_shape: bool = False,
-    centered: bool = False,
-) -> tuple[Array, Array]:
+    anchors: Array, extents: Array, axes: tuple[int, ...], shapes: Array, *, normalized_anchor: bool = False,
+    normalized_shape: bool = False, centered: bool = False,
+) -> tuple[Array, Array]:  # fmt: skip
     """Starts and stops of regions in whole elements, clipped to the samples: two ``int64[N, R, ndim]``.
 
     Parameters

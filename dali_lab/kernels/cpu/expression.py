@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.convert import whole_level
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
-
-Array = np.ndarray[Any, Any]
 
 OPERATIONS = (
     "add", "sub", "mul", "fdiv", "min", "max", "clamp", "minus", "abs", "floor", "ceil", "sqrt", "plus", "level",

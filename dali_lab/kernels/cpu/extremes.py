@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Number
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 from dali_lab.kernels.cpu.totals import LANES, SHORT, group_of, lanes_of, results_of
-
-Array = np.ndarray[Any, Any]
 
 LEAST, LARGEST = range(2)
 
@@ -25,7 +22,7 @@ def _keep_extremes(kind: int, row: Array, result: Array) -> None:
 
 
 @part
-def _extremes_of_block(kind: int, block: Array, result: Array, lanes: Array, limit: Any) -> None:
+def _extremes_of_block(kind: int, block: Array, result: Array, lanes: Array, limit: Number) -> None:
     """Take a block of rows of as many elements as there are results into them."""
     kept = result.shape[0]
     wide = lanes_of(kept)
@@ -43,7 +40,7 @@ def _extremes_of_block(kind: int, block: Array, result: Array, lanes: Array, lim
 
 
 @kernel
-def extremes(kind: int, src: Array, dst: Array, extents: Array, limit: Any, like_src: Array) -> None:
+def extremes(kind: int, src: Array, dst: Array, extents: Array, limit: Number, like_src: Array) -> None:
     """The least or the largest number for each result, not beyond `limit`; NaN is passed over."""
     lanes = np.empty(LANES, like_src.dtype)
     for i in range(src.shape[0]):

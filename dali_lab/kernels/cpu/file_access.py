@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numba import types as nb_types
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
-
-Array = np.ndarray[Any, Any]
 
 AVAILABLE = os.name == "posix" and uses("libraries")
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.memory import array_at, kernel, like_size, rows
-
-Array = np.ndarray[Any, Any]
 
 
 @kernel
@@ -37,16 +34,9 @@ def _grid_mask(
 
 
 def grid_mask(
-    src: Array,
-    dst: Array,
-    shapes: Array,
-    tile: Array,
-    ratio: Array,
-    angle: Array,
-    shift_x: Array,
-    shift_y: Array,
+    src: Array, dst: Array, shapes: Array, tile: Array, ratio: Array, angle: Array, shift_x: Array, shift_y: Array,
     item_size: int,
-) -> None:
+) -> None:  # fmt: skip
     """Copy images and set the pixels in the squares of a grid to zero.
 
     A pixel ``(x, y)`` is at ``u = (x cos a − y sin a − shift_x) / tile`` and ``v = (x sin a + y cos a − shift_y) /

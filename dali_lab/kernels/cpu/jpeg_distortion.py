@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Integer, Real
 from dali_lab.kernels.cpu import background
 from dali_lab.kernels.cpu.machine.instructions import mix_colors, shift_right
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part, rows
-
-Array = np.ndarray[Any, Any]
 
 # Steps for a quality of 50: ITU-T T.81, tables K.1 (luma) and K.2 (chroma).
 _LUMA = (
@@ -68,13 +67,15 @@ def ready() -> bool:
 
 
 @inner_part
-def _descale(value: Any, bits: int) -> Any:
+def _descale(value: Integer, bits: int) -> Any:
     """A number with `bits` fewer, rounded."""
     return shift_right(np.int32(value + (1 << (bits - 1))), np.int32(bits))
 
 
 @inner_part
-def _forward(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, bits: int) -> Any:
+def _forward(
+    a: Integer, b: Integer, c: Integer, d: Integer, e: Integer, f: Integer, g: Integer, h: Integer, bits: int
+) -> Any:
     """Transform eight samples; `bits` more are lost than in a transform whose results are scaled by 4."""
     s0, s1, s2, s3 = np.int32(a + h), np.int32(b + g), np.int32(c + f), np.int32(d + e)
     d0, d1, d2, d3 = np.int32(a - h), np.int32(b - g), np.int32(c - f), np.int32(d - e)
@@ -101,7 +102,9 @@ def _forward(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, bit
 
 
 @inner_part
-def _inverse(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, shift: int) -> Any:
+def _inverse(
+    a: Integer, b: Integer, c: Integer, d: Integer, e: Integer, f: Integer, g: Integer, h: Integer, shift: int
+) -> Any:
     """Transform eight coefficients back, scaled down by so many bits."""
     turned = np.int32((c + g) * 4433)
     even2, even3 = np.int32(turned - g * 15137), np.int32(turned + c * 6270)
@@ -126,7 +129,7 @@ def _inverse(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, shi
 
 
 @inner_part
-def _rounded(value: Any, step: Any, share: Any) -> Any:
+def _rounded(value: int, step: Integer, share: Real) -> Any:
     """The multiple of `step` next to a coefficient, which is 8 times as large as the step counts.
 
     `share` is 1 / (8 · step). A half is added before the product is cut off: the numbers are below 2¹⁶, so that no
@@ -137,12 +140,12 @@ def _rounded(value: Any, step: Any, share: Any) -> Any:
 
 
 @inner_part
-def _short(value: Any) -> Any:
+def _short(value: np.int32) -> Any:
     return np.int32(max(np.int32(-32768), min(np.int32(32767), value)))
 
 
 @inner_part
-def _byte(value: Any) -> Any:
+def _byte(value: Integer) -> Any:
     return np.uint8(max(np.int32(0), min(np.int32(255), np.int32(value))))
 
 
@@ -188,7 +191,7 @@ def _compress_tile(tile: Array, table: Array) -> None:
 
 
 @inner_part
-def _share(step: Any) -> Any:
+def _share(step: int) -> Any:
     return np.float32(1) / np.float32(np.int32(8 * step))
 
 

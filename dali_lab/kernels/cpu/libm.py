@@ -10,13 +10,10 @@ import sys
 from functools import cache
 from typing import Any
 
-import numpy as np
-
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.machine.foreign import call_with_float, call_with_two_floats
 from dali_lab.kernels.cpu.memory import kernel
-
-Array = np.ndarray[Any, Any]
 
 
 @kernel

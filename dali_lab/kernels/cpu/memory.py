@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import hashlib
 import math
 import os
@@ -20,8 +21,11 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+import numpy.typing as npt
+from numba import types as nb_types
 from numba.extending import overload
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.machine import OFF
 from dali_lab.kernels.cpu.machine.arrays import array_at, borrowed
 from dali_lab.kernels.cpu.machine.loading import cached
@@ -104,7 +108,21 @@ def inner_part(function: F) -> F:
 
 def variants(stub: Callable[..., Any]) -> Callable[[F], F]:
     """Let the decorated function choose, by the types of the arguments, what a call of `stub` compiles to."""
-    return cast("Callable[[F], F]", overload(stub, jit_options={"error_model": "numpy", "forceinline": True}))
+    register = overload(stub, jit_options={"error_model": "numpy", "forceinline": True})
+
+    def choosing(function: F) -> F:
+        # Numba compares the annotations of the function that chooses with those of what it chose.
+        function.__annotations__ = {}
+
+        @functools.wraps(function)
+        def choose(*kinds: nb_types.Type) -> Callable[..., Any]:
+            chosen: Callable[..., Any] = function(*kinds)
+            chosen.__annotations__ = {}
+            return chosen
+
+        return cast(F, register(choose))
+
+    return choosing
 
 
 def kernel(function: F) -> F:
@@ -122,14 +140,14 @@ def fast_kernel(function: F) -> F:
     return cast(F, cached(numba.njit(fastmath=fast, **_OUTER)(function), CACHE_FOLDER))
 
 
-def array_in_memory(address: int, shape: tuple[int, ...], like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def array_in_memory(address: int, shape: tuple[int, ...], like: Array) -> Array:
     """What :func:`array_at` is in kernels, for Python; the dtype is that of `like`."""
     size = math.prod(shape) * like.itemsize
     memory: Any = (ctypes.c_uint8 * size).from_address(int(address))
     return np.ndarray(shape, like.dtype, buffer=memory)
 
 
-def as_python(function: Any, **others: Any) -> Any:
+def as_python(function: Callable[..., Any], **others: Callable[..., Any]) -> Callable[..., Any]:
     """A part or kernel as Python itself runs it, with all parts that it calls.
 
     Parameters
@@ -139,7 +157,7 @@ def as_python(function: Any, **others: Any) -> Any:
     others
         Functions to call in place of parts, by the parts' names in the module.
     """
-    plain = function.py_func
+    plain: FunctionType = function.py_func  # type: ignore[attr-defined]
     names = dict(plain.__globals__)
     for name in plain.__code__.co_names:
         if names.get(name) is array_at:
@@ -151,7 +169,7 @@ def as_python(function: Any, **others: Any) -> Any:
     return FunctionType(plain.__code__, names | others, plain.__name__, plain.__defaults__)
 
 
-def like(dtype: Any) -> np.ndarray[Any, Any]:
+def like(dtype: npt.DTypeLike) -> Array:
     """The empty array that stands for `dtype` in a kernel call.
 
     Numba has no float16: it is its bits, and a ``uint16`` array of two dimensions stands for it
@@ -163,18 +181,18 @@ def like(dtype: Any) -> np.ndarray[Any, Any]:
     return _LIKE[dtype]
 
 
-def like_size(item_size: int) -> np.ndarray[Any, Any]:
+def like_size(item_size: int) -> Array:
     """The empty array for kernels that only move elements of `item_size` bytes (1, 2, 4 or 8)."""
     return like(f"u{item_size}")
 
 
-def rows(values: Any, dtype: Any = np.int64) -> np.ndarray[Any, Any]:
+def rows(values: npt.ArrayLike, dtype: npt.DTypeLike = np.int64) -> Array:
     """`values` as a table of the one kind that kernels are compiled for: contiguous, writable, of `dtype`."""
     table = np.ascontiguousarray(values, dtype)
     return table if table.flags.writeable else table.copy()
 
 
-_LIKE: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
+_LIKE: dict[np.dtype[Any], Array] = {}
 
 __all__ = [
     "array_at",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.memory import array_at, kernel
-
-Array = np.ndarray[Any, Any]
 
 
 @kernel

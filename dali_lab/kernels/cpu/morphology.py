@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.borders import BORDERS, place_of
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 from dali_lab.model.dtypes import numpy_dtype
@@ -17,7 +18,6 @@ from dali_lab.model.dtypes import numpy_dtype
 if TYPE_CHECKING:
     from dali_lab.model.batch import Batch
 
-Array = np.ndarray[Any, Any]
 
 _BY_EXCHANGE, _BYTES_BY_EXCHANGE = 441, 63
 """Elements of the largest windows whose medians are found by exchanging rows."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array, Word
 from dali_lab.kernels.cpu.convert import saturate
 from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
 from dali_lab.kernels.cpu.memory import array_at, borrowed, kernel, like_size, part
@@ -25,9 +26,8 @@ from dali_lab.kernels.cpu.philox import (
     start_words,
 )
 from dali_lab.kernels.cpu.standard_random import poisson
-from dali_lab.kernels.streams import Stream, grains, real_of
+from dali_lab.kernels.streams import Key, Stream, grains, real_of
 
-Array = np.ndarray[Any, Any]
 Addresses = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int64]
 
@@ -36,14 +36,9 @@ _TOO_MANY = np.float32(4.29e9)  # near the largest uint32, which a Poisson numbe
 
 
 def add_gaussian_noise(
-    stream: Stream,
-    src: Addresses,
-    dst: Addresses,
-    counts: Counts,
-    mean: npt.NDArray[np.float32],
-    stddev: npt.NDArray[np.float32],
-    dtype: npt.DTypeLike,
-) -> None:
+    stream: Stream, src: Addresses, dst: Addresses, counts: Counts, mean: npt.NDArray[np.float32],
+    stddev: npt.NDArray[np.float32], dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """Add normal numbers to samples of an integer dtype or float32, as ``noise.gaussian`` does."""
     real = real_of(np.dtype(dtype))
     fill = gaussian32 if real.itemsize == 4 else gaussian64
@@ -54,19 +49,10 @@ def add_gaussian_noise(
 
 
 def add_salt_and_pepper(
-    stream: Stream,
-    src: Addresses,
-    dst: Addresses,
-    pixels: Counts,
-    channels: Counts,
-    prob: npt.NDArray[np.float32],
-    salt_vs_pepper: npt.NDArray[np.float32],
-    salt: npt.NDArray[np.float32] | None,
-    pepper: npt.NDArray[np.float32] | None,
-    dtype: npt.DTypeLike,
-    *,
-    channels_first: bool = False,
-) -> None:
+    stream: Stream, src: Addresses, dst: Addresses, pixels: Counts, channels: Counts, prob: npt.NDArray[np.float32],
+    salt_vs_pepper: npt.NDArray[np.float32], salt: npt.NDArray[np.float32] | None,
+    pepper: npt.NDArray[np.float32] | None, dtype: npt.DTypeLike, *, channels_first: bool = False,
+) -> None:  # fmt: skip
     """Replace pixels by salt or pepper, as ``noise.salt_and_pepper`` does.
 
     Parameters
@@ -87,13 +73,9 @@ def add_salt_and_pepper(
 
 
 def add_shot_noise(
-    stream: Stream,
-    src: Addresses,
-    dst: Addresses,
-    counts: Counts,
-    factor: npt.NDArray[np.float32],
+    stream: Stream, src: Addresses, dst: Addresses, counts: Counts, factor: npt.NDArray[np.float32],
     dtype: npt.DTypeLike,
-) -> None:
+) -> None:  # fmt: skip
     """Replace elements by Poisson numbers, as ``noise.shot`` does; `factor` is ``float32[N]``, by default 12."""
     shot(
         stream.key, stream.highs, src, dst, counts, np.asarray(factor, np.float32),
@@ -102,14 +84,9 @@ def add_shot_noise(
 
 
 def jitter(
-    stream: Stream,
-    src: Addresses,
-    dst: Addresses,
-    shapes: npt.NDArray[np.int64],
-    degrees: npt.ArrayLike,
-    chosen: npt.ArrayLike,
-    dtype: npt.DTypeLike,
-) -> None:
+    stream: Stream, src: Addresses, dst: Addresses, shapes: npt.NDArray[np.int64], degrees: npt.ArrayLike,
+    chosen: npt.ArrayLike, dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """Take each element from a place nearby, as ``jitter`` does on a GPU; nearest pixels.
 
     Parameters
@@ -131,7 +108,7 @@ def jitter(
 
 @kernel
 def gaussian32(
-    key: Any, highs: Array, src: Array, dst: Array, counts: Array, mean: Array, stddev: Array, like: Array
+    key: Key, highs: Array, src: Array, dst: Array, counts: Array, mean: Array, stddev: Array, like: Array
 ) -> None:
     """Add normal numbers; `mean` and `stddev` are ``float32[N]``."""
     for i in range(src.shape[0]):
@@ -144,7 +121,7 @@ def gaussian32(
 
 @kernel
 def gaussian64(
-    key: Any, highs: Array, src: Array, dst: Array, counts: Array, mean: Array, stddev: Array, like: Array
+    key: Key, highs: Array, src: Array, dst: Array, counts: Array, mean: Array, stddev: Array, like: Array
 ) -> None:
     """As :func:`gaussian32` for integers of 32 and 64 bits; `mean` and `stddev` are ``float64[N]``."""
     for i in range(src.shape[0]):
@@ -157,7 +134,7 @@ def gaussian64(
 
 @kernel
 def salt_and_pepper(
-    key: Any, highs: Array, src: Array, dst: Array, pixels: Array, channels: Array, planes: bool,
+    key: Key, highs: Array, src: Array, dst: Array, pixels: Array, channels: Array, planes: bool,
     probability: Array, salt_probability: Array, salt: Array, pepper: Array, like: Array,
 ) -> None:  # fmt: skip
     """Replace some pixels by one of two values.
@@ -195,7 +172,7 @@ def salt_and_pepper(
 
 @kernel
 def shot(
-    key: Any, highs: Array, src: Array, dst: Array, counts: Array, factors: Array, state: Array, kept: Array,
+    key: Key, highs: Array, src: Array, dst: Array, counts: Array, factors: Array, state: Array, kept: Array,
     like: Array,
 ) -> None:  # fmt: skip
     """Replace each element by `factor` times a Poisson number with the mean ``element / factor``; 0 for a factor of 0.
@@ -227,7 +204,7 @@ def shot(
 
 @kernel
 def move_elements(
-    key: Any, highs: Array, src: Array, dst: Array, shapes: Array, degrees: Array, chosen: Array, like: Array
+    key: Key, highs: Array, src: Array, dst: Array, shapes: Array, degrees: Array, chosen: Array, like: Array
 ) -> None:
     """Take each element from a place nearby, of its own for each channel.
 
@@ -260,7 +237,7 @@ def move_elements(
 
 
 @part
-def _one_of(word: Any, count: Any) -> Any:
+def _one_of(word: Word, count: int) -> Any:
     """A number below `count`: the lower bits of a word for a power of two, else the upper ones of a product."""
     if count & (count - 1) == 0:
         return np.int64(word) & (count - 1)

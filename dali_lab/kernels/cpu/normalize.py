@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import background, color_plain, resample_plain, resample_planes
 from dali_lab.kernels.cpu.convert import saturate, whole_level, widen
 from dali_lab.kernels.cpu.machine import uses
@@ -22,10 +24,10 @@ from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 from dali_lab.kernels.cpu.resample_pixels import pixel_row, plan_pixels, start_picture, takes
 from dali_lab.kernels.cpu.resample_rows import ROWS, plan_rows, resample_four_rows, start_frame
 
-Array = np.ndarray[Any, Any]
 
-
-def normalization(mean: Any, std: Any, scale: Any = 1.0, shift: Any = 0.0) -> tuple[Array, Array]:
+def normalization(
+    mean: npt.ArrayLike, std: npt.ArrayLike, scale: npt.ArrayLike = 1.0, shift: npt.ArrayLike = 0.0
+) -> tuple[Array, Array]:
     """The ``float32`` mean and inverse deviation that :func:`crop_mirror_normalize` takes.
 
     All arguments broadcast; scalars and vectors of channels are the usual ones.
@@ -41,9 +43,9 @@ def normalization(mean: Any, std: Any, scale: Any = 1.0, shift: Any = 0.0) -> tu
 
 @part
 def _normalize_row(
-    source: Array, like_src: Array, at: Any, step: Any, channel_step: Any, count: Any, channels: Any,
+    source: Array, like_src: Array, at: int, step: int, channel_step: int, count: int, channels: int,
     mean: Array, inverse: Array,
-    target: Array, like_dst: Array, to: Any, pitch: Any, channel_pitch: Any,
+    target: Array, like_dst: Array, to: int, pitch: int, channel_pitch: int,
 ) -> None:  # fmt: skip
     """Normalise a row of `count` pixels from strided to strided memory."""
     for c in range(channels):
@@ -75,7 +77,7 @@ def _normalize_row(
 
 @part
 def _clear_row(
-    target: Array, to: Any, pitch: Any, channel_pitch: Any, count: Any, all_channels: Any, fill: Array
+    target: Array, to: int, pitch: int, channel_pitch: int, count: int, all_channels: int, fill: Array
 ) -> None:
     """Write the fill value of each channel; the last one counts for the channels beyond them."""
     for c in range(all_channels):
@@ -160,21 +162,10 @@ def _are_inside(src_shapes: Array, windows: Array) -> bool:
 
 
 def crop_mirror_normalize(
-    src: Array,
-    dst: Array,
-    src_shapes: Array,
-    windows: Array,
-    mirror: Array,
-    mean: Array,
-    inverse: Array,
-    src_dtype: Any,
-    dst_dtype: Any,
-    *,
-    out_channels: int,
-    planar_src: bool = False,
-    planar_dst: bool = False,
-    fill: Array | None = None,
-) -> None:
+    src: Array, dst: Array, src_shapes: Array, windows: Array, mirror: Array, mean: Array, inverse: Array,
+    src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike, *, out_channels: int, planar_src: bool = False,
+    planar_dst: bool = False, fill: Array | None = None,
+) -> None:  # fmt: skip
     """Crop, mirror and normalise frames, changing dtype and the place of the channels.
 
     Parameters
@@ -371,17 +362,9 @@ class Resized:
 
 
 def resize_crop_mirror_normalize(
-    src: Array,
-    dst: Array,
-    src_shapes: Array,
-    resized: Resized,
-    src_dtype: Any,
-    dst_dtype: Any,
-    *,
-    out_channels: int,
-    planar_dst: bool,
-    rounded: bool = True,
-) -> None:
+    src: Array, dst: Array, src_shapes: Array, resized: Resized, src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike, *,
+    out_channels: int, planar_dst: bool, rounded: bool = True,
+) -> None:  # fmt: skip
     """Resize, crop, mirror and normalise in one pass: exactly what the two operators give one after the other.
 
     Only the rows and columns inside the crop are computed, and the resized image is never stored.

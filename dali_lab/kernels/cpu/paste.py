@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numpy.typing as npt
 
-import numpy as np
-
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.convert import saturate, widen
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows
-
-Array = np.ndarray[Any, Any]
 
 
 @kernel
@@ -32,7 +29,7 @@ def _paste(
 
 def paste_regions(
     canvases: Array, sizes: Array, src: Array, dst: Array, pitches: Array, heights: Array, widths: Array,
-    src_dtype: Any, dst_dtype: Any,
+    src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike,
 ) -> None:  # fmt: skip
     """Set canvases to zero, then paste regions one after the other.
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Word
 from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
-
-Array = np.ndarray[Any, Any]
+from dali_lab.kernels.streams import Key
 
 WORDS_PER_ELEMENT = 257
 """Words between the beginnings of neighbouring elements."""
@@ -33,7 +33,7 @@ _STEP = np.uint64(WORDS_PER_ELEMENT)
 
 
 @part
-def philox_block(key: Any, high: Any, low: Any) -> Any:
+def philox_block(key: Word, high: Word, low: Word) -> Any:
     """The four words of one counter, each a ``uint64`` below 2**32.
 
     Parameters
@@ -57,14 +57,14 @@ def philox_block(key: Any, high: Any, low: Any) -> Any:
 
 
 @part
-def _block_at(key: Any, high: Any, count: Any) -> Any:
+def _block_at(key: Key, high: Word, count: Word) -> Any:
     """The block that is `count` blocks after the first of a sequence."""
     low = key[1] + count
     return philox_block(key[0], high + np.uint64(low < count), low)
 
 
 @part
-def philox_word(key: Any, high: Any, position: Any) -> Any:
+def philox_word(key: Key, high: Word, position: Word) -> Any:
     """The word at `position` of a sequence, as ``uint64``."""
     position += key[2]
     x, y, z, w = _block_at(key, high, position >> _2)
@@ -75,7 +75,7 @@ def philox_word(key: Any, high: Any, position: Any) -> Any:
 
 
 @part
-def philox_two(key: Any, high: Any, position: Any) -> Any:
+def philox_two(key: Key, high: Word, position: Word) -> Any:
     """The words at `position` and after it."""
     position += key[2]
     x, y, z, w = _block_at(key, high, position >> _2)
@@ -90,7 +90,7 @@ def philox_two(key: Any, high: Any, position: Any) -> Any:
 
 
 @part
-def start_words(state: Array, key: Any, high: Any, position: Any) -> None:
+def start_words(state: Array, key: Key, high: Word, position: Word) -> None:
     """Let ``state`` (``uint64[8]``) give the words of a sequence one after the other, from `position` on."""
     position += key[2]
     count = position >> _2
@@ -125,7 +125,7 @@ def _fill(state: Array) -> None:
 
 
 @part
-def normal32_at(key: Any, high: Any, position: Any) -> Any:
+def normal32_at(key: Key, high: Word, position: Word) -> Any:
     """A standard normal number in float32, from two words (Box and Muller; the sine is not used)."""
     a, b = philox_two(key, high, position)
     u1 = np.float32(a) * np.float32(2.0**-32)
@@ -140,7 +140,7 @@ def normal32_at(key: Any, high: Any, position: Any) -> Any:
 
 
 @part
-def normal64_at(key: Any, high: Any, position: Any) -> Any:
+def normal64_at(key: Key, high: Word, position: Word) -> Any:
     """A standard normal number in float64, from four words."""
     a, b = philox_two(key, high, position)
     c, d = philox_two(key, high, position + _2)
@@ -155,7 +155,7 @@ def normal64_at(key: Any, high: Any, position: Any) -> Any:
 
 
 @kernel
-def words(key: Any, highs: Array, addresses: Array, counts: Array, like: Array) -> None:
+def words(key: Key, highs: Array, addresses: Array, counts: Array, like: Array) -> None:
     """The word at which each element begins, as ``uint32``."""
     for i in range(addresses.shape[0]):
         out = array_at(addresses[i], (counts[i],), like)
@@ -165,7 +165,7 @@ def words(key: Any, highs: Array, addresses: Array, counts: Array, like: Array) 
 
 @kernel
 def uniform32(
-    key: Any, highs: Array, addresses: Array, counts: Array, start: Array, step: Array, last: Array, like: Array
+    key: Key, highs: Array, addresses: Array, counts: Array, start: Array, step: Array, last: Array, like: Array
 ) -> None:
     """``min(fma(word, step, start), last)`` in float32; `start`, `step` and `last` are ``float32[N]``."""
     for i in range(addresses.shape[0]):
@@ -177,7 +177,7 @@ def uniform32(
 
 @kernel
 def uniform64(
-    key: Any, highs: Array, addresses: Array, counts: Array, start: Array, step: Array, last: Array, like: Array
+    key: Key, highs: Array, addresses: Array, counts: Array, start: Array, step: Array, last: Array, like: Array
 ) -> None:
     """As :func:`uniform32` in float64, from two words each, the lower one first."""
     for i in range(addresses.shape[0]):
@@ -188,7 +188,7 @@ def uniform64(
 
 
 @kernel
-def normal32(key: Any, highs: Array, addresses: Array, counts: Array, mean: Array, stddev: Array, like: Array) -> None:
+def normal32(key: Key, highs: Array, addresses: Array, counts: Array, mean: Array, stddev: Array, like: Array) -> None:
     """Normal numbers in float32; `mean` and `stddev` are ``float32[N]``."""
     for i in range(addresses.shape[0]):
         out = array_at(addresses[i], (counts[i],), like)
@@ -197,7 +197,7 @@ def normal32(key: Any, highs: Array, addresses: Array, counts: Array, mean: Arra
 
 
 @kernel
-def normal64(key: Any, highs: Array, addresses: Array, counts: Array, mean: Array, stddev: Array, like: Array) -> None:
+def normal64(key: Key, highs: Array, addresses: Array, counts: Array, mean: Array, stddev: Array, like: Array) -> None:
     """Normal numbers in float64; `mean` and `stddev` are ``float64[N]``."""
     for i in range(addresses.shape[0]):
         out = array_at(addresses[i], (counts[i],), like)
@@ -206,7 +206,7 @@ def normal64(key: Any, highs: Array, addresses: Array, counts: Array, mean: Arra
 
 
 @kernel
-def coin_flips(key: Any, highs: Array, addresses: Array, counts: Array, thresholds: Array, like: Array) -> None:
+def coin_flips(key: Key, highs: Array, addresses: Array, counts: Array, thresholds: Array, like: Array) -> None:
     """1 where the word is not above the sample's threshold (``uint64[N]``), else 0."""
     for i in range(addresses.shape[0]):
         out = array_at(addresses[i], (counts[i],), like)
@@ -216,7 +216,7 @@ def coin_flips(key: Any, highs: Array, addresses: Array, counts: Array, threshol
 
 @kernel
 def values(
-    key: Any, highs: Array, addresses: Array, counts: Array, flat: Array, offsets: Array, sizes: Array, like: Array
+    key: Key, highs: Array, addresses: Array, counts: Array, flat: Array, offsets: Array, sizes: Array, like: Array
 ) -> None:
     """Equally likely elements of ``flat[offsets[i] : offsets[i] + sizes[i]]``."""
     for i in range(addresses.shape[0]):

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
-
-Array = np.ndarray[Any, Any]
 
 _int32 = np.empty(0, np.int32)
 _SCALE = 5.0

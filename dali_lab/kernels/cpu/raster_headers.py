@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part
-
-Array = np.ndarray[Any, Any]
 
 COLUMNS = 9
 """Numbers that :func:`read` finds for each picture."""
@@ -32,14 +31,14 @@ _AT_MOST = 1032
 
 
 @inner_part
-def big(data: Array, at: Any) -> Any:
+def big(data: Array, at: int) -> Any:
     """Four bytes, the most significant first."""
     first, second = (np.int64(data[at]) << 24) | (np.int64(data[at + 1]) << 16), np.int64(data[at + 2]) << 8
     return first | second | np.int64(data[at + 3])
 
 
 @inner_part
-def little(data: Array, at: Any) -> Any:
+def little(data: Array, at: int) -> Any:
     """Four bytes, the least significant first."""
     first, second = np.int64(data[at]) | (np.int64(data[at + 1]) << 8), np.int64(data[at + 2]) << 16
     return first | second | (np.int64(data[at + 3]) << 24)
@@ -125,7 +124,7 @@ def _read_bmp(data: Array, row: Array) -> None:
 
 
 @part
-def _is_space(byte: Any) -> Any:
+def _is_space(byte: int) -> Any:
     return byte == 32 or (byte >= 9 and byte <= 13)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numba import types as nb_types
 
+from dali_lab.kernels.arrays import Array, Integer
 from dali_lab.kernels.cpu.machine.foreign import call0, call1, call3, call7, whole
 from dali_lab.kernels.cpu.machine.row_vectors import four_bytes, nearest_bytes
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, part
@@ -28,8 +29,6 @@ from dali_lab.kernels.cpu.raster_headers import (
     big,
     little,
 )
-
-Array = np.ndarray[Any, Any]
 
 FUNCTIONS = (
     "libdeflate_alloc_decompressor",
@@ -74,7 +73,7 @@ def _gather(functions: Array, address: int, data: Array, packed: Array) -> Any:
 
 
 @inner_part
-def _unfilter_pixels(kind: int, at: int, above_at: int, row: Array, pixel: int) -> None:
+def _unfilter_pixels(kind: Integer, at: int, above_at: int, row: Array, pixel: int) -> None:
     """Undo a filter that looks at the pixel before, whose bytes stay in parts of one number."""
     bytes_of = np.int64(0x00FF00FF00FF00FF)
     left, corner = np.int64(0), np.int64(0)
@@ -92,7 +91,7 @@ def _unfilter_pixels(kind: int, at: int, above_at: int, row: Array, pixel: int) 
 
 
 @inner_part
-def _unfilter_row(kind: Any, at: int, above_at: int, row: Array, pixel: int) -> None:
+def _unfilter_row(kind: Integer, at: int, above_at: int, row: Array, pixel: int) -> None:
     """Add to a row of PNG what its filter took from it."""
     if kind == 1:
         _unfilter_pixels(1, at, above_at, row, pixel)

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu.machine.instructions import estimated_root
 from dali_lab.kernels.cpu.memory import inner_part, kernel
 
-Array = np.ndarray[Any, Any]
-
 
 @inner_part
-def reciprocal_root(value: Any) -> Any:
+def reciprocal_root(value: Real) -> Any:
     """``1 / sqrt(value)`` of a float32; NaN for 0 and infinity."""
     y = estimated_root(value)
     return (y * (np.float32(3) - (value * y) * y)) * np.float32(0.5)

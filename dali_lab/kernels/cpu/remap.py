@@ -6,14 +6,14 @@ import functools
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu.borders import BORDERS
 from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part, rows
 from dali_lab.kernels.cpu.remap_rows import PARTS, take_row
 from dali_lab.kernels.cpu.warp import whole
-
-Array = np.ndarray[Any, Any]
 
 _TOGETHER = 16
 """Columns of OpenCV's vector code."""
@@ -23,14 +23,14 @@ like_floats = like(np.float32)
 
 
 @inner_part
-def _is_old(first: Any, last: Any, taps: Any, words: bool) -> Any:
+def _is_old(first: int, last: int, taps: int, words: bool) -> Any:
     """Whether OpenCV takes the older way for these channels."""
     return taps == 8 or (taps < 4 and (words or last - first == 2))
 
 
 @kernel
 def _remap(
-    src: Array, dst: Array, columns: Array, lines: Array, shapes: Array, sizes: Array, taps: Any, shift: Any,
+    src: Array, dst: Array, columns: Array, lines: Array, shapes: Array, sizes: Array, taps: int, shift: Real,
     words: bool, weights: Array, halves_up: bool, fill: Array, item: Array,
 ) -> None:  # fmt: skip
     for i in range(src.shape[0]):
@@ -62,14 +62,14 @@ def _remap(
 
 
 @inner_part
-def _nearest(position: Any) -> Any:
+def _nearest(position: Real) -> Any:
     """The integer next to a position, safe for those beyond all images and for NaN."""
     known = position if position == position else -1e9
     return np.int64(np.rint(min(max(known, -1e9), 1e9)))
 
 
 @part
-def _project_old(matrix: Array, row: Any, xs: Array, ys: Array, parts_x: Array, parts_y: Array) -> None:
+def _project_old(matrix: Array, row: int, xs: Array, ys: Array, parts_x: Array, parts_y: Array) -> None:
     """Positions of a row in float64: whole numbers next to them, and parts of a pixel."""
     y = np.float64(row)
     for k in range(xs.shape[0]):
@@ -83,7 +83,7 @@ def _project_old(matrix: Array, row: Any, xs: Array, ys: Array, parts_x: Array, 
 
 
 @part
-def _project_cubic(m: Array, row: Any, xs: Array, ys: Array) -> None:
+def _project_cubic(m: Array, row: int, xs: Array, ys: Array) -> None:
     """Positions of a row for cubic interpolation: what is the same for all columns in float32, the rest in float64."""
     y = np.float32(row)
     a, b, c = np.float64(y * m[1] + m[2]), np.float64(y * m[4] + m[5]), np.float64(y * m[7] + m[8])
@@ -95,7 +95,7 @@ def _project_cubic(m: Array, row: Any, xs: Array, ys: Array) -> None:
 
 
 @part
-def _project_new(m: Array, row: Any, xs: Array, ys: Array) -> None:
+def _project_new(m: Array, row: int, xs: Array, ys: Array) -> None:
     """Positions of a row in float32, as vector code finds them, and what comes after it in the last columns."""
     y = np.float32(row)
     together = xs.shape[0] // _TOGETHER * _TOGETHER
@@ -114,8 +114,8 @@ def _project_new(m: Array, row: Any, xs: Array, ys: Array) -> None:
 
 @kernel
 def _project(
-    src: Array, dst: Array, shapes: Array, sizes: Array, matrices: Array, taps: Any, words: bool, weights: Array,
-    halves_up: bool, border: Any, fill: Array, item: Array,
+    src: Array, dst: Array, shapes: Array, sizes: Array, matrices: Array, taps: int, words: bool, weights: Array,
+    halves_up: bool, border: int, fill: Array, item: Array,
 ) -> None:  # fmt: skip
     for i in range(src.shape[0]):
         planes, height, width, channels = shapes[i, 0], shapes[i, 1], shapes[i, 2], shapes[i, 3]
@@ -150,7 +150,7 @@ def _project(
 
 def remap(
     src: Array, dst: Array, columns: Array, lines: Array, shapes: Array, sizes: Array, taps: int, shift: float,
-    dtype: Any,
+    dtype: npt.DTypeLike,
 ) -> None:  # fmt: skip
     """Take pixels from where two maps say; outside the picture there is 0.
 
@@ -178,7 +178,7 @@ def remap(
 
 def warp_perspective(
     src: Array, dst: Array, shapes: Array, sizes: Array, matrices: Array, taps: int, border: str, fill: Array,
-    dtype: Any,
+    dtype: npt.DTypeLike,
 ) -> None:  # fmt: skip
     """Warp pictures by projections.
 
@@ -211,7 +211,7 @@ def warp_perspective(
     )  # fmt: skip
 
 
-def fill_levels(fill: Array, dtype: Any) -> Array:
+def fill_levels(fill: Array, dtype: npt.DTypeLike) -> Array:
     """Values for what is outside as elements of a dtype have them, ``float32``."""
     values = np.asarray(fill, np.float64)
     if np.dtype(dtype).kind == "f":

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numba import types as nb_types
 
+from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu.borders import place_of
 from dali_lab.kernels.cpu.convert import widen
 from dali_lab.kernels.cpu.machine import uses
@@ -20,31 +21,30 @@ from dali_lab.kernels.cpu.machine.remap_vectors import cubic_pixel, linear_pixel
 from dali_lab.kernels.cpu.memory import inner_part, part, variants
 from dali_lab.kernels.cpu.warp import whole
 
-Array = np.ndarray[Any, Any]
-
 _VECTORS = uses("vectors")
 
 PARTS = 32
 """Parts of a pixel at which OpenCV samples for Lanczos interpolation, and for all of int16 and two channels."""
 
 
-def stored(value: Any, like: Any) -> Any:
+def stored(value: Real, like: Array) -> Any:
     """A float32 as an element: rounded to the nearest whole number, halves to even, and clamped."""
     raise NotImplementedError
 
 
 @variants(stored)
-def _choose_stored(value: Any, like: Any) -> Any:
-    if isinstance(like.dtype, nb_types.Float):
+def _choose_stored(value: nb_types.Type, like: nb_types.Array) -> Any:
+    item: Any = like.dtype
+    if isinstance(item, nb_types.Float):
 
-        def unchanged(value: Any, like: Any) -> Any:
+        def unchanged(value: Real, like: Array) -> Any:
             return value
 
         return unchanged
-    cast = getattr(np, str(like.dtype))
-    low, high = np.float32(like.dtype.minval), np.float32(like.dtype.maxval)
+    cast = getattr(np, str(item))
+    low, high = np.float32(item.minval), np.float32(item.maxval)
 
-    def nearest(value: Any, like: Any) -> Any:
+    def nearest(value: Real, like: Array) -> Any:
         known = value if value == value else np.float32(0)
         return cast(np.int32(min(max(np.rint(known), low), high)))
 
@@ -53,8 +53,8 @@ def _choose_stored(value: Any, like: Any) -> Any:
 
 @inner_part
 def _element(
-    source: Array, item: Array, base: Any, height: Any, width: Any, channels: Any, row: Any, column: Any, c: Any,
-    border: Any, fill: Array,
+    source: Array, item: Array, base: int, height: int, width: int, channels: int, row: int, column: int,
+    c: int, border: int, fill: Array,
 ) -> Any:  # fmt: skip
     """An element of the picture, continued beyond its edges, as float32."""
     y, x = place_of(row, height, border), place_of(column, width, border)
@@ -65,8 +65,8 @@ def _element(
 
 @part
 def _nearest_row(
-    source: Array, item: Array, base: Any, height: Any, width: Any, channels: Any, first: Any, last: Any,
-    xs: Array, ys: Array, border: Any, fill: Array, target: Array, to: Any,
+    source: Array, item: Array, base: int, height: int, width: int, channels: int, first: int, last: int,
+    xs: Array, ys: Array, border: int, fill: Array, target: Array, to: int,
 ) -> None:  # fmt: skip
     right, bottom = np.float32(width - 1), np.float32(height - 1)
     for k in range(xs.shape[0]):
@@ -93,7 +93,7 @@ def _nearest_row(
 
 
 @inner_part
-def _between(nw: Any, ne: Any, sw: Any, se: Any, a: Any, b: Any) -> Any:
+def _between(nw: Real, ne: Real, sw: Real, se: Real, a: Real, b: Real) -> Any:
     upper = fused_multiply_add(a, ne - nw, nw)
     lower = fused_multiply_add(a, se - sw, sw)
     return fused_multiply_add(b, lower - upper, upper)
@@ -101,8 +101,8 @@ def _between(nw: Any, ne: Any, sw: Any, se: Any, a: Any, b: Any) -> Any:
 
 @part
 def _linear_row(
-    source: Array, item: Array, base: Any, height: Any, width: Any, channels: Any, first: Any, last: Any,
-    xs: Array, ys: Array, border: Any, fill: Array, target: Array, to: Any,
+    source: Array, item: Array, base: int, height: int, width: int, channels: int, first: int, last: int,
+    xs: Array, ys: Array, border: int, fill: Array, target: Array, to: int,
 ) -> None:  # fmt: skip
     right, bottom = np.float32(width - 1), np.float32(height - 1)
     line = width * channels
@@ -136,7 +136,7 @@ def _linear_row(
 
 
 @inner_part
-def _cubic_weights(x: Any, one_by_one: Any, out: Array) -> None:
+def _cubic_weights(x: Real, one_by_one: bool, out: Array) -> None:
     """Keys' cubic with a slope of -3/4, by the distance to the second of four neighbours."""
     one, slope = np.float32(1), np.float32(-0.75)
     rest = one - x
@@ -147,7 +147,7 @@ def _cubic_weights(x: Any, one_by_one: Any, out: Array) -> None:
 
 
 @inner_part
-def _within_reach(position: Any, size: Any) -> Any:
+def _within_reach(position: Real, size: int) -> Any:
     """A position, but for those far outside, which OpenCV moves closer where it interpolates cubically."""
     reach = np.float32(max(size, 16))
     known = position if position == position else -reach
@@ -156,8 +156,8 @@ def _within_reach(position: Any, size: Any) -> Any:
 
 @part
 def _cubic_row(
-    source: Array, item: Array, base: Any, height: Any, width: Any, channels: Any, first: Any, last: Any,
-    xs: Array, ys: Array, one_by_one: Any, border: Any, fill: Array, target: Array, to: Any,
+    source: Array, item: Array, base: int, height: int, width: int, channels: int, first: int, last: int,
+    xs: Array, ys: Array, one_by_one: bool, border: int, fill: Array, target: Array, to: int,
 ) -> None:  # fmt: skip
     """Between four neighbours along each axis; `one_by_one` as OpenCV does it without vector code."""
     across, down, values = np.empty(4, np.float32), np.empty(4, np.float32), np.empty(4, np.float32)
@@ -205,8 +205,9 @@ def _cubic_row(
 
 @part
 def _parts_row(
-    source: Array, item: Array, base: Any, height: Any, width: Any, channels: Any, first: Any, last: Any,
-    xs: Array, ys: Array, taps: Any, weights: Array, halves_up: bool, border: Any, fill: Array, target: Array, to: Any,
+    source: Array, item: Array, base: int, height: int, width: int, channels: int, first: int, last: int,
+    xs: Array, ys: Array, taps: int, weights: Array, halves_up: bool, border: int, fill: Array, target: Array,
+    to: int,
 ) -> None:  # fmt: skip
     """At parts of a pixel, with weights of the neighbours for each; four neighbours are one sum, more a sum of rows."""
     before = taps // 2 - 1
@@ -239,9 +240,9 @@ def _parts_row(
 
 @part
 def take_row(
-    source: Array, item: Array, base: Any, height: Any, width: Any, channels: Any, first: Any, last: Any,
-    xs: Array, ys: Array, parts_x: Array, parts_y: Array, in_parts: bool, words: bool, taps: Any, weights: Array,
-    halves_up: bool, border: Any, fill: Array, target: Array, to: Any,
+    source: Array, item: Array, base: int, height: int, width: int, channels: int, first: int, last: int,
+    xs: Array, ys: Array, parts_x: Array, parts_y: Array, in_parts: bool, words: bool, taps: int, weights: Array,
+    halves_up: bool, border: int, fill: Array, target: Array, to: int,
 ) -> None:  # fmt: skip
     """A row of the result from positions, for some of the channels."""
     if taps == 1:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import background, resample_plain
 from dali_lab.kernels.cpu.convert import saturate
 from dali_lab.kernels.cpu.machine.pixel_vectors import finish_bytes
@@ -13,8 +13,6 @@ from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows
 from dali_lab.kernels.cpu.resample_filters import CUBIC, GAUSSIAN, LANCZOS3, LINEAR, NN, TRIANGULAR
 from dali_lab.kernels.cpu.resample_pixels import pixel_row, plan_pixels, start_picture, takes
 from dali_lab.kernels.cpu.resample_rows import ROWS, finish, plan_rows, resample_four_rows, start_frame
-
-Array = np.ndarray[Any, Any]
 
 
 @kernel
@@ -78,7 +76,7 @@ def _resize_pixels(
 
 def resize(
     src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, min_filter: Array, mag_filter: Array,
-    antialias: bool, src_dtype: Any, dst_dtype: Any,
+    antialias: bool, src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike,
 ) -> None:  # fmt: skip
     """Resize frames, each sample with its own sizes, region and filters.
 

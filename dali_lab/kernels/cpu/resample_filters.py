@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu.memory import part
-
-Array = np.ndarray[Any, Any]
 
 NN, LINEAR, CUBIC, LANCZOS3, TRIANGULAR, GAUSSIAN = range(6)
 """Codes of the interpolation types, with the values of ``types.INTERP_*``."""
@@ -46,7 +45,7 @@ def _sinc(x: Array) -> Array:
 def _filter_tables() -> Array:
     """The four sampled windows in one array: triangle, Gaussian, Lanczos, cubic."""
 
-    def positions(count: int, width: Any) -> Array:
+    def positions(count: int, width: Real) -> Array:
         index = np.arange(count, dtype=np.float32)
         return _f32(width) * (index - _f32((count - 1) * 0.5)) / _f32(count - 1)
 
@@ -72,7 +71,7 @@ TABLES = _filter_tables()
 
 
 @part
-def _window(ftype: int, antialias: bool, in_size: Any, out_size: int) -> Any:
+def _window(ftype: int, antialias: bool, in_size: Real, out_size: int) -> Any:
     """Where a filter's table is and how it is stretched: (base, count, scale, anchor, support)."""
     ratio = np.float32(1)
     if antialias and in_size > np.float32(out_size):
@@ -113,13 +112,13 @@ def _window(ftype: int, antialias: bool, in_size: Any, out_size: int) -> Any:
 
 
 @part
-def _element(position: Any) -> Any:
+def _element(position: Real) -> Any:
     """A whole position as an integer, safe for positions beyond all samples."""
     return np.int64(min(max(position, np.float32(-1e9)), np.float32(1e9)))
 
 
 @part
-def _triangle_taps(first: Array, weights: Array, begin: int, origin: Any, step: Any, scale: Any, n: int) -> None:
+def _triangle_taps(first: Array, weights: Array, begin: int, origin: Real, step: Real, scale: Real, n: int) -> None:
     """What :func:`filter_taps` does, for the triangle, in loops that vectorise: on it, interpolation is exact."""
     count = first.shape[0]
     offsets = np.empty(count, np.float32)
@@ -152,17 +151,9 @@ def _triangle_taps(first: Array, weights: Array, begin: int, origin: Any, step: 
 
 @part
 def filter_taps(
-    first: Array,
-    weights: Array,
-    begin: int,
-    origin: Any,
-    step: Any,
-    base: int,
-    count: int,
-    scale: Any,
-    anchor: Any,
-    n: int,
-) -> None:
+    first: Array, weights: Array, begin: int, origin: Real, step: Real, base: int, count: int, scale: Real,
+    anchor: Real, n: int,
+) -> None:  # fmt: skip
     """Fill the first tap and the weights of each output along one axis."""
     origin = origin + (np.float32(0.5) * step - np.float32(0.5) - anchor)
     if count == _TRIANGLE_SIZE:
@@ -191,7 +182,9 @@ def filter_taps(
 
 
 @part
-def nearest_taps(first: Array, weights: Array, begin: int, origin: Any, step: Any, size: int, accumulate: bool) -> None:
+def nearest_taps(
+    first: Array, weights: Array, begin: int, origin: Real, step: Real, size: int, accumulate: bool
+) -> None:
     """One tap of weight 1 for each output: the sample that holds its centre."""
     position = origin + np.float32(0.5) * step
     for _ in range(begin):
@@ -205,13 +198,13 @@ def nearest_taps(first: Array, weights: Array, begin: int, origin: Any, step: An
 
 
 @part
-def _extent(lo: Any, hi: Any, anchor: Any, support: Any, size: Any) -> Any:
+def _extent(lo: Real, hi: Real, anchor: Real, support: int, size: int) -> Any:
     """The part of an axis that a region and its filter reach, clipped to the image."""
     if lo > hi:
         lo, hi = hi, lo
-    start = np.floor(lo - anchor)
-    stop = np.ceil(hi - anchor + np.float32(support))
-    first = min(max(np.int64(min(np.float32(size), start)), 0), size - 1)
+    start: Any = np.floor(lo - anchor)
+    stop: Any = np.ceil(hi - anchor + np.float32(support))
+    first: Any = min(max(np.int64(min(np.float32(size), start)), 0), size - 1)
     last = min(max(np.int64(min(np.float32(size), stop)), 0), size)
     return first, max(first + 1, last)
 
@@ -233,7 +226,7 @@ def vertical_pass_first(rows: int, columns: int, out_rows: int, out_columns: int
 
 
 @part
-def inner_columns(out_width: int, extent: int, origin: Any, step: Any, anchor: Any, n: int) -> Any:
+def inner_columns(out_width: int, extent: int, origin: Real, step: Real, anchor: Real, n: int) -> Any:
     """The output columns whose taps all lie in the `extent` columns that are read: the first, and that after the last.
 
     As NVIDIA DALI finds them: searched for from both ends, so that they can also be the wrong way round.
@@ -288,9 +281,9 @@ def turning_points(
 
 
 @part
-def plan_axis(size: int, out_size: int, lo: Any, hi: Any, minify: int, magnify: int, antialias: bool) -> Any:
+def plan_axis(size: int, out_size: int, lo: Real, hi: Real, minify: int, magnify: int, antialias: bool) -> Any:
     """Filter and reach of one axis: (type, base, count, scale, anchor, support, first, last)."""
-    in_size = abs(hi - lo)
+    in_size: Any = abs(hi - lo)
     ftype = minify if np.float32(out_size) < in_size else magnify
     if ftype == LINEAR and antialias and np.float32(out_size) < in_size:
         ftype = TRIANGULAR

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Window
 from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.machine.pixel_vectors import STEP, across, sum_bytes, widen_bytes
 from dali_lab.kernels.cpu.memory import part
-from dali_lab.kernels.cpu.resample_rows import ROWS, plan_taps
-
-Array = np.ndarray[Any, Any]
+from dali_lab.kernels.cpu.resample_rows import ROWS, Plan, plan_taps
 
 
 def takes(channels: Array, widths: Array, out_widths: Array) -> bool:
@@ -59,7 +58,7 @@ def halves_away(turns: Array, columns: int, mirrored: bool, pixel_step: int, cha
 
 @part
 def plan_pixels(
-    height: int, width: int, out_height: int, out_width: int, window: Any, roi: Array, minify: int, magnify: int,
+    height: int, width: int, out_height: int, out_width: int, window: Window, roi: Array, minify: int, magnify: int,
     antialias: bool, mirrored: bool,
 ) -> Any:  # fmt: skip
     """What the rows of one picture share; arguments as for :func:`~dali_lab.kernels.cpu.resample_rows.plan_rows`.
@@ -133,7 +132,7 @@ def _repeat_edges(lines: Array, start: int, count: int, before: int, after: int)
 
 
 @part
-def pixel_row(picture: int, y: int, plan: Any) -> Any:
+def pixel_row(picture: int, y: int, plan: Plan) -> Any:
     """Prepare output row `y` of a picture at an address; rows are asked for in ascending order.
 
     Returns
@@ -189,6 +188,6 @@ def pixel_row(picture: int, y: int, plan: Any) -> Any:
 
 
 @part
-def start_picture(plan: Any) -> None:
+def start_picture(plan: Plan) -> None:
     """Forget the rows that were kept from another frame."""
     plan[1][2][:] = -1

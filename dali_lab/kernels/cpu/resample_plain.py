@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu.memory import array_in_memory, as_python, like
 from dali_lab.kernels.cpu.resample_filters import TABLES
 from dali_lab.kernels.cpu.resample_rows import plan_taps
 
-Array = np.ndarray[Any, Any]
-
 
 def _filter_taps(
-    first: Array, weights: Array, begin: int, origin: Any, step: Any, base: int, count: int, scale: Any, anchor: Any,
-    n: int,
+    first: Array, weights: Array, begin: int, origin: Real, step: Real, base: int, count: int, scale: Real,
+    anchor: Real, n: int,
 ) -> None:  # fmt: skip
     """What :func:`~dali_lab.kernels.cpu.resample_filters.filter_taps` does, for all outputs at once."""
     one = np.float32(1)
@@ -82,7 +81,7 @@ def _windows(
         yield image, away
 
 
-def _rounded(image: Array, away: Array, dtype: Any) -> Array:
+def _rounded(image: Array, away: Array, dtype: np.dtype[Any]) -> Array:
     """Levels of a type, still in float32."""
     if dtype.kind == "f":
         return image

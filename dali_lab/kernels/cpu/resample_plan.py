@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.memory import kernel
 from dali_lab.kernels.cpu.resample_filters import NN, inner_columns, plan_axis, vertical_pass_first
 from dali_lab.kernels.cpu.resample_volume import inner_columns_of_volume, plan_volume
-
-Array = np.ndarray[Any, Any]
 
 
 @kernel

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Window
 from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.machine.plane_vectors import (
     LANES,
@@ -27,9 +28,7 @@ from dali_lab.kernels.cpu.machine.plane_vectors import (
 )
 from dali_lab.kernels.cpu.memory import kernel, part
 from dali_lab.kernels.cpu.resample_pixels import halves_away
-from dali_lab.kernels.cpu.resample_rows import plan_taps
-
-Array = np.ndarray[Any, Any]
+from dali_lab.kernels.cpu.resample_rows import Plan, plan_taps
 
 AVAILABLE = uses("vectors") and available()
 
@@ -78,7 +77,7 @@ def _place_taps(first: Array, weights: Array, n: int, width: int, low: int, mirr
 
 @part
 def plan_planes(
-    height: int, width: int, out_height: int, out_width: int, window: Any, roi: Array, minify: int, magnify: int,
+    height: int, width: int, out_height: int, out_width: int, window: Window, roi: Array, minify: int, magnify: int,
     antialias: bool, mirrored: bool,
 ) -> Any:  # fmt: skip
     """What the rows of one picture share; arguments as for :func:`~dali_lab.kernels.cpu.resample_rows.plan_rows`.
@@ -121,7 +120,7 @@ def plan_planes(
 
 
 @part
-def resample_planes(picture: int, row_pitch: int, plan: Any, mean: int, inverse: int, out: int) -> None:
+def resample_planes(picture: int, row_pitch: int, plan: Plan, mean: int, inverse: int, out: int) -> None:
     """Resample a picture at an address, round to levels, and write three planes of ``(level - mean) * inverse``.
 
     `row_pitch` is the number of bytes from one row of the picture to the next.

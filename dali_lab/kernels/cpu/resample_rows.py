@@ -17,11 +17,12 @@ nearest neighbour along one axis with another filter along the other keeps to th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import types as nb_types
 
+from dali_lab.kernels.arrays import Array, Extents, Real, Window
 from dali_lab.kernels.cpu.convert import saturate, widen
 from dali_lab.kernels.cpu.machine.row_vectors import dot4
 from dali_lab.kernels.cpu.memory import part, variants
@@ -35,9 +36,8 @@ from dali_lab.kernels.cpu.resample_filters import (
     vertical_pass_first,
 )
 
-Array = np.ndarray[Any, Any]
-
-
+Plan: TypeAlias = tuple[Extents, tuple[Array, ...], tuple[Array, ...], bool]
+"""What the rows of a picture share: sizes, tables of integers, tables of floats, and whether rows are summed first."""
 ROWS = 4
 """How many rows are resampled together: their taps and weights are the same, so are read once."""
 _dot4_of_1, _dot4_of_4 = dot4(1), dot4(ROWS)
@@ -80,15 +80,7 @@ def across(
 
 @part
 def sum_rows(
-    source: Array,
-    like: Array,
-    offsets: Array,
-    weights: Array,
-    w0: int,
-    n: int,
-    target: Array,
-    base: int,
-    count: int,
+    source: Array, like: Array, offsets: Array, weights: Array, w0: int, n: int, target: Array, base: int, count: int
 ) -> None:
     """Weighted sum of `n` rows of `source` that start at `offsets`, taps in order."""
     out = target[base : base + count]
@@ -142,25 +134,25 @@ def widen_row(source: Array, like: Array, offset: int, target: Array, base: int,
         out[j] = np.float32(widen(row[j], like))
 
 
-def finish(value: Any, like: Any) -> Any:
+def finish(value: Real, like: Array) -> Any:
     """A finished float32 sum as an element of the output, halves to the even neighbour."""
     raise NotImplementedError
 
 
 @variants(finish)
-def _finish_typed(value: Any, like: Any) -> Any:
+def _finish_typed(value: nb_types.Type, like: nb_types.Array) -> Any:
     if not isinstance(like.dtype, nb_types.Integer) or like.ndim == 2:
 
-        def convert(value: Any, like: Any) -> Any:
+        def convert(value: Real, like: Array) -> Any:
             return saturate(value, like)
 
         return convert
     low, high = np.float32(like.dtype.minval), np.float32(like.dtype.maxval)
 
-    def round_even(value: Any, like: Any) -> Any:
+    def round_even(value: Real, like: Array) -> Any:
         return np.int32(min(max(np.rint(value), low), high))
 
-    def round_even_signed(value: Any, like: Any) -> Any:
+    def round_even_signed(value: Real, like: Array) -> Any:
         # NVIDIA DALI makes -1 of all that lies between -1 and 0.
         return np.int32(min(max(np.rint(value), low), high)) - (value < 0 and value >= np.float32(-0.5))
 
@@ -169,7 +161,7 @@ def _finish_typed(value: Any, like: Any) -> Any:
 
 @part
 def plan_taps(
-    height: int, width: int, out_height: int, out_width: int, window: Any, roi: Array, minify: int, magnify: int,
+    height: int, width: int, out_height: int, out_width: int, window: Window, roi: Array, minify: int, magnify: int,
     antialias: bool, channels: int, lanes: int,
 ) -> Any:  # fmt: skip
     """Taps of both axes and the order of passes.
@@ -243,7 +235,7 @@ def plan_taps(
 
 @part
 def plan_rows(
-    height: int, width: int, channels: int, out_height: int, out_width: int, window: Any, roi: Array, minify: int,
+    height: int, width: int, channels: int, out_height: int, out_width: int, window: Window, roi: Array, minify: int,
     magnify: int, antialias: bool, lanes: int,
 ) -> Any:  # fmt: skip
     """Everything that the rows of one sample share: taps of both axes, the order of passes, and buffers.
@@ -277,13 +269,13 @@ def plan_rows(
 
 
 @part
-def start_frame(plan: Any) -> None:
+def start_frame(plan: Plan) -> None:
     """Forget the rows that were kept from another frame."""
     plan[1][2][:] = -1
 
 
 @part
-def resample_four_rows(source: Array, like: Array, base: int, y: int, plan: Any, out: Array) -> Any:
+def resample_four_rows(source: Array, like: Array, base: int, y: int, plan: Plan, out: Array) -> Any:
     """Compute output rows `y` to ``y + 3`` in float32, or as many as there are; return their number.
 
     Parameters

@@ -17,7 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.convert import saturate
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 from dali_lab.kernels.cpu.resample_filters import (
@@ -29,8 +31,6 @@ from dali_lab.kernels.cpu.resample_filters import (
     turning_points,
 )
 from dali_lab.kernels.cpu.resample_rows import ROWS, across, finish, sum_rows, widen_row
-
-Array = np.ndarray[Any, Any]
 
 
 @part
@@ -245,7 +245,7 @@ def _resize_volumes(
 
 def resize_volumes(
     src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, min_filter: Array, mag_filter: Array,
-    antialias: bool, src_dtype: Any, dst_dtype: Any,
+    antialias: bool, src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike,
 ) -> None:  # fmt: skip
     """Resize volumes, each sample with its own sizes, region and filters.
 

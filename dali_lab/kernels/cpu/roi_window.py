@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.memory import kernel, rows
 from dali_lab.kernels.cpu.philox import start_words
 from dali_lab.kernels.cpu.standard_random import below
-
-Array = np.ndarray[Any, Any]
+from dali_lab.kernels.streams import Key
 
 
 @kernel
-def _draw(key: Any, highs: Array, low: Array, high: Array, drawn: Array, out: Array) -> None:
+def _draw(key: Key, highs: Array, low: Array, high: Array, drawn: Array, out: Array) -> None:
     state = np.empty(8, np.uint64)
     for i in range(low.shape[0]):
         start_words(state, key, highs[i], np.uint64(0))
@@ -24,7 +22,7 @@ def _draw(key: Any, highs: Array, low: Array, high: Array, drawn: Array, out: Ar
                 out[i, d] += np.int64(below(state, np.uint64(high[i, d] - low[i, d] + 1)))
 
 
-def window_starts(key: Any, highs: Array, starts: Array, extents: Array, windows: Array, shapes: Array | None) -> Array:
+def window_starts(key: Key, highs: Array, starts: Array, extents: Array, windows: Array, shapes: Array | None) -> Array:
     """Where a window starts, ``int64[N, D]``: inside the region if it is smaller, around it if it is larger.
 
     Words of a sample are drawn one after the other, one for each axis whose window differs from the region.
@@ -47,5 +45,5 @@ def window_starts(key: Any, highs: Array, starts: Array, extents: Array, windows
         low = np.where(drawn, np.maximum(low, 0), low)
         high = np.where(drawn, np.minimum(high, shapes - windows), high)
     out = np.empty(low.shape, np.int64)
-    _draw(np.uint64(key), rows(highs, np.uint64), rows(low), rows(high), rows(drawn, np.bool_), out)
+    _draw(key, rows(highs, np.uint64), rows(low), rows(high), rows(drawn, np.bool_), out)
     return out

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import audio_plain, background
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
-
-Array = np.ndarray[Any, Any]
 
 _TILE = 16
 """Rows whose powers are gathered before they are written, where they become neighbours in the result."""
@@ -19,7 +18,7 @@ _AT_ONCE = 1 << 16
 
 
 @part
-def _reflected(index: Any, size: Any) -> Any:
+def _reflected(index: int, size: int) -> Any:
     """`index` brought into ``[0, size)`` by reflection at the first and the last element."""
     if size == 1:
         return 0

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Integer, Real, Word
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 from dali_lab.kernels.cpu.philox import WORDS_PER_ELEMENT, next_word, start_words
-
-Array = np.ndarray[Any, Any]
+from dali_lab.kernels.streams import Key
 
 _32 = np.uint64(32)
 _MASK = np.uint64(0xFFFFFFFF)
@@ -24,7 +24,7 @@ _PART_OF_LARGE_SAMPLE = 1 << 16
 
 
 @part
-def below(state: Array, size: Any) -> Any:
+def below(state: Array, size: Word) -> Any:
     """An integer below `size` (``uint64``, at most 2**32), as ``uint64``: ``uniform_int_distribution(0, size - 1)``."""
     if size > _MASK:
         return next_word(state)
@@ -80,7 +80,7 @@ def _normal(state: Array, kept: Array) -> Any:
 
 
 @part
-def _gamma(state: Array, kept: Array, alpha: Any) -> Any:
+def _gamma(state: Array, kept: Array, alpha: Real) -> Any:
     """``gamma_distribution(alpha, 1)`` for an `alpha` of any size (Marsaglia and Tsang)."""
     real = kept.dtype.type
     raised = alpha + real(1) if alpha < 1 else alpha
@@ -110,7 +110,7 @@ def _gamma(state: Array, kept: Array, alpha: Any) -> Any:
 
 
 @part
-def _beta(state: Array, kept: Array, alpha: Any, beta: Any) -> Any:
+def _beta(state: Array, kept: Array, alpha: Real, beta: Real) -> Any:
     """A number with the distribution Beta(alpha, beta), from two with gamma distributions.
 
     Where both parameters are below 1, the gamma numbers are too often 0; then ``Gamma(a) = Gamma(a + 1) * U**(1 / a)``
@@ -198,7 +198,7 @@ def poisson(state: Array, kept: Array, mean: float) -> Any:
 
 
 @kernel
-def beta(key: Any, highs: Array, addresses: Array, counts: Array, alphas: Array, betas: Array, like: Array) -> None:
+def beta(key: Key, highs: Array, addresses: Array, counts: Array, alphas: Array, betas: Array, like: Array) -> None:
     """Numbers with the distribution Beta(alphas[i], betas[i]), in the dtype of `alphas`, `betas` and `like`."""
     state = np.empty(8, np.uint64)
     kept = np.zeros((2, 2), alphas.dtype)
@@ -233,7 +233,7 @@ def _weighted(state: Array, cumulative: Array, start: int, stop: int) -> Any:
 
 @kernel
 def weighted_indices(
-    key: Any, highs: Array, addresses: Array, counts: Array, cumulative: Array, offsets: Array, step: Any, like: Array
+    key: Key, highs: Array, addresses: Array, counts: Array, cumulative: Array, offsets: Array, step: Word, like: Array
 ) -> None:
     """Indices with the given probabilities.
 
@@ -257,7 +257,7 @@ def weighted_indices(
 
 
 @kernel
-def indices(key: Any, highs: Array, addresses: Array, counts: Array, sizes: Array, step: Any, like: Array) -> None:
+def indices(key: Key, highs: Array, addresses: Array, counts: Array, sizes: Array, step: Word, like: Array) -> None:
     """Equally likely indices below ``sizes`` (``uint64[N]``); `step` and `like` as in :func:`weighted_indices`."""
     state = np.empty(8, np.uint64)
     for i in range(addresses.shape[0]):
@@ -270,7 +270,7 @@ def indices(key: Any, highs: Array, addresses: Array, counts: Array, sizes: Arra
 
 
 @kernel
-def permutation(key: Any, high: Any, out: Array, repeat: bool, no_fixed_points: bool) -> None:
+def permutation(key: Key, high: Word, out: Array, repeat: bool, no_fixed_points: bool) -> None:
     """Indices below ``len(out)``, into ``int64[N]``: a permutation, or with `repeat` any numbers.
 
     `no_fixed_points` keeps ``out[i]`` from being ``i``, unless there is but one.
@@ -297,7 +297,7 @@ def permutation(key: Any, high: Any, out: Array, repeat: bool, no_fixed_points: 
 
 
 @part
-def _swap(out: Array, i: Any, j: Any) -> None:
+def _swap(out: Array, i: Integer, j: Integer) -> None:
     out[i], out[j] = out[j], out[i]
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu.convert import widen
 from dali_lab.kernels.cpu.machine.instructions import estimated_root
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
@@ -24,11 +23,9 @@ from dali_lab.kernels.cpu.totals import (
     workplace,
 )
 
-Array = np.ndarray[Any, Any]
-
 
 @part
-def _invert(sums: Array, count: int, ddof: int, epsilon: Any, scale: Any) -> None:
+def _invert(sums: Array, count: int, ddof: int, epsilon: Real, scale: Real) -> None:
     """Make sums of squared distances the factors ``scale / deviation``; 0 where nothing is added to no variance.
 
     As in NVIDIA DALI it is the processor's estimate, made better by Newton's method. Four neighbours are multiplied in
@@ -66,20 +63,20 @@ def _repeat(values: Array, row: Array) -> None:
 
 
 @part
-def _apply(row: Array, out: Array, mean: Array, factor: Array, shift: Any, like_src: Array) -> None:
+def _apply(row: Array, out: Array, mean: Array, factor: Array, shift: Real, like_src: Array) -> None:
     for k in range(row.shape[0]):
         out[k] = (np.float32(widen(row[k], like_src)) - mean[k]) * factor[k] + shift
 
 
 @part
-def _apply_one(row: Array, out: Array, mean: Any, factor: Any, shift: Any, like_src: Array) -> None:
+def _apply_one(row: Array, out: Array, mean: Real, factor: Real, shift: Real, like_src: Array) -> None:
     for k in range(row.shape[0]):
         out[k] = (np.float32(widen(row[k], like_src)) - mean) * factor + shift
 
 
 @part
 def _apply_block(
-    block: Array, out: Array, mean: Array, factor: Array, shift: Any, row_mean: Array, row_factor: Array,
+    block: Array, out: Array, mean: Array, factor: Array, shift: Real, row_mean: Array, row_factor: Array,
     like_src: Array,
 ) -> None:  # fmt: skip
     """Standardise a block of rows of as many elements as there are means."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import background
 from dali_lab.kernels.cpu.memory import array_at, kernel, like_size, part, rows
-
-Array = np.ndarray[Any, Any]
 
 
 def stretch(src: Array, dst: Array, shapes: Array, stretched: Array, item_size: int) -> None:

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Integer
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
-
-Array = np.ndarray[Any, Any]
 
 INT64, STRING, FLOAT32 = 0, 1, 2
 """Kinds of features, as ``dali_lab.model.features`` numbers them."""
@@ -27,7 +26,7 @@ _LONGEST_NUMBER = 10
 
 
 @part
-def _varint(data: Array, at: Any, end: Any) -> Any:
+def _varint(data: Array, at: int, end: Integer) -> Any:
     """A number of up to 64 bits and where it ends; −1 where it does not."""
     value = np.int64(0)
     shift = np.int64(0)
@@ -43,7 +42,7 @@ def _varint(data: Array, at: Any, end: Any) -> Any:
 
 
 @part
-def _field(data: Array, at: Any, end: Any) -> Any:
+def _field(data: Array, at: int, end: Integer) -> Any:
     """Number and wire type of a field, where its content begins, and where it ends: −1 if it is damaged."""
     tag, at = _varint(data, at, end)
     if at < 0:
@@ -63,7 +62,7 @@ def _field(data: Array, at: Any, end: Any) -> Any:
 
 
 @part
-def _same(data: Array, begin: Any, end: Any, names: Array, first: Any, last: Any) -> Any:
+def _same(data: Array, begin: int, end: int, names: Array, first: Integer, last: Integer) -> Any:
     length = end - begin
     if length != last - first:
         return False
@@ -74,7 +73,7 @@ def _same(data: Array, begin: Any, end: Any, names: Array, first: Any, last: Any
 
 
 @part
-def _count(data: Array, begin: Any, end: Any, kind: Any, place: Array) -> Any:
+def _count(data: Array, begin: int, end: int, kind: int, place: Array) -> Any:
     """Elements of a list; fill in where the first string is, or where the list is. −2 if it is damaged."""
     count = 0
     at = begin
@@ -108,7 +107,7 @@ def _count(data: Array, begin: Any, end: Any, kind: Any, place: Array) -> Any:
 
 
 @part
-def _feature(data: Array, begin: Any, end: Any, kind: Any, place: Array) -> Any:
+def _feature(data: Array, begin: int, end: int, kind: int, place: Array) -> Any:
     """Elements of a feature; none if it is of another kind. −2 if it is damaged."""
     wanted = 1 if kind == STRING else 2 if kind == FLOAT32 else 3
     count = 0
@@ -130,7 +129,9 @@ def _feature(data: Array, begin: Any, end: Any, kind: Any, place: Array) -> Any:
 
 
 @part
-def _entry(data: Array, at: Any, end: Any, names: Array, ends: Array, kinds: Array, found: Array, place: Array) -> Any:
+def _entry(
+    data: Array, at: int, end: Integer, names: Array, ends: Array, kinds: Array, found: Array, place: Array
+) -> Any:
     """One feature with its name; whether it is undamaged."""
     key_begin, key_end, begin, stop = at, at, at, at
     while at < end:
@@ -154,7 +155,7 @@ def _entry(data: Array, at: Any, end: Any, names: Array, ends: Array, kinds: Arr
 
 @part
 def _example(
-    data: Array, at: Any, end: Any, names: Array, ends: Array, kinds: Array, found: Array, place: Array
+    data: Array, at: int, end: Integer, names: Array, ends: Array, kinds: Array, found: Array, place: Array
 ) -> Any:
     while at < end:
         number, wire, inner, at = _field(data, at, end)

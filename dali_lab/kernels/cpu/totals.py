@@ -10,15 +10,17 @@ sum fits the type), numbers add up in as many lanes as a short row has elements.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array, Number
 from dali_lab.kernels.cpu.convert import widen
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 
-Array = np.ndarray[Any, Any]
-
+Workplace: TypeAlias = tuple[Array, Array, Array, Array, Array]
+"""See :func:`workplace`."""
 SUM, SQUARES, SPREAD = range(3)
 """What :func:`accumulate` gathers; `SPREAD` is squares of distances, in float32, from a given mean."""
 FEW = 32
@@ -59,7 +61,7 @@ def levels(shapes: Array, axes: tuple[int, ...]) -> Array:
     return np.ascontiguousarray(np.stack(groups, axis=1))
 
 
-def exact(kind: int, dtype: Any, total: Any) -> int:
+def exact(kind: int, dtype: npt.DTypeLike, total: npt.DTypeLike) -> int:
     """How many elements of a type may be added in any order, as their sum fits a type of totals; at least a few.
 
     Parameters
@@ -119,7 +121,7 @@ def _add_block(kind: int, block: Array, about: Array, total: Array, lanes: Array
 
 
 @part
-def _term(kind: int, element: Any, about: float, zero: Any) -> Any:
+def _term(kind: int, element: Number, about: float, zero: Number) -> Any:
     """What one element adds to a total of the type of `zero`."""
     if kind == SPREAD:
         apart = np.float32(element) - about
@@ -129,7 +131,7 @@ def _term(kind: int, element: Any, about: float, zero: Any) -> Any:
 
 
 @part
-def _run(kind: int, x: Array, start: int, size: int, about: float, zero: Any, like_src: Array) -> Any:
+def _run(kind: int, x: Array, start: int, size: int, about: float, zero: Number, like_src: Array) -> Any:
     """The total of neighbours, in four lanes."""
     one, two, three, four = zero, zero, zero, zero
     whole = size // 4 * 4 if size >= 16 else 0
@@ -144,7 +146,7 @@ def _run(kind: int, x: Array, start: int, size: int, about: float, zero: Any, li
 
 
 @part
-def _chain(kind: int, x: Array, start: int, step: int, size: int, about: float, zero: Any, like_src: Array) -> Any:
+def _chain(kind: int, x: Array, start: int, step: int, size: int, about: float, zero: Number, like_src: Array) -> Any:
     """The total of elements, one after the other."""
     total = zero
     for k in range(start, start + size * step, step):
@@ -154,7 +156,7 @@ def _chain(kind: int, x: Array, start: int, step: int, size: int, about: float, 
 
 @part
 def _four_chains(
-    kind: int, x: Array, start: int, step: int, size: int, about: float, zero: Any, like_src: Array
+    kind: int, x: Array, start: int, step: int, size: int, about: float, zero: Number, like_src: Array
 ) -> Any:
     """The total of elements that are halved twice; the quarters are walked side by side."""
     half = size >> 1
@@ -177,7 +179,7 @@ def _four_chains(
 
 @part
 def _add_rows(
-    kind: int, x: Array, start: int, size: int, step: int, few: int, about: Array, sums: Array, work: Any,
+    kind: int, x: Array, start: int, size: int, step: int, few: int, about: Array, sums: Array, work: Workplace,
     like_src: Array,
 ) -> None:  # fmt: skip
     """Totals of `size` rows with `step` elements from one to the next."""
@@ -202,8 +204,8 @@ def _add_rows(
 
 @part
 def _add_nested(
-    kind: int, x: Array, plan: Array, level: int, start: int, size: int, few: int, about: Array, sums: Array, work: Any,
-    like_src: Array,
+    kind: int, x: Array, plan: Array, level: int, start: int, size: int, few: int, about: Array, sums: Array,
+    work: Workplace, like_src: Array,
 ) -> None:  # fmt: skip
     """Totals over `size` indices of a level and all of the levels below: each level's sum is of sums of the next."""
     nested, counts = work[2], work[3]
@@ -234,7 +236,7 @@ def _add_nested(
 
 @part
 def _add_tree(
-    kind: int, x: Array, plan: Array, start: int, few: int, about: Array, total: Array, work: Any, like_src: Array
+    kind: int, x: Array, plan: Array, start: int, few: int, about: Array, total: Array, work: Workplace, like_src: Array
 ) -> None:
     """Totals of neighbouring results: halves of what is reduced are summed apart, if they are more than `few`.
 
@@ -307,8 +309,9 @@ def results_of(extents: Array) -> int:
 
 @part
 def add_sample(
-    kind: int, x: Array, extents: Array, few: int, about: Array, totals: Array, plan: Array, work: Any, like_src: Array
-) -> None:
+    kind: int, x: Array, extents: Array, few: int, about: Array, totals: Array, plan: Array, work: Workplace,
+    like_src: Array,
+) -> None:  # fmt: skip
     """Totals of one sample; `plan` is memory for :func:`_add_tree`."""
     step, below = 1, 1
     for level in range(plan.shape[1] - 1, -1, -1):

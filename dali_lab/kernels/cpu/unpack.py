@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.machine.foreign import call0, call1, call4, call7, whole
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part
-
-Array = np.ndarray[Any, Any]
 
 LZ4 = ("LZ4_decompress_safe",)
 """What :func:`unpack_lz4` needs of the library, in this order."""

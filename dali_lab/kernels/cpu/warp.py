@@ -5,7 +5,7 @@ What NVIDIA DALI does: pixel centres are at halves, so output pixel ``(x, y)`` l
 adds 256 times the matrix' first column to the one before it, and those between add that column again and again.
 Nearest neighbour takes the pixel that holds the position; linear interpolation subtracts 0.5, blends along x, then
 along y. Outside the image there is either the nearest pixel of the edge or a fill value (rounded to the input's dtype
-where it is blended). Whole-number results are rounded half away from zero and clamped.
+where it is blended). int-number results are rounded half away from zero and clamped.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu import background, warp_plain
 from dali_lab.kernels.cpu.convert import saturate, widen
 from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.machine.pixel_vectors import blend_pixel
 from dali_lab.kernels.cpu.memory import array_at, borrowed, inner_part, kernel, like, rows
 
-Array = np.ndarray[Any, Any]
-
 _SPAN = 256
 
 
 @inner_part
-def whole(position: Any) -> Any:
+def whole(position: Real) -> Any:
     """The floor of a position as an integer, safe for positions beyond all images and for NaN."""
     limit = np.float32(1e9)
     known = position if position == position else -limit
@@ -35,8 +35,8 @@ def whole(position: Any) -> Any:
 
 @inner_part
 def nearest_pixel(
-    source: Array, like_src: Array, base: Any, height: Any, width: Any, channels: Any, x: Any, y: Any, clamp: bool,
-    fill: Array, target: Array, like_dst: Array, to: Any,
+    source: Array, like_src: Array, base: int, height: int, width: int, channels: int, x: Real, y: Real,
+    clamp: bool, fill: Array, target: Array, like_dst: Array, to: int,
 ) -> None:  # fmt: skip
     """Write the pixel that holds position ``(x, y)`` of an image that starts at `base`."""
     column, row = whole(x), whole(y)
@@ -54,8 +54,8 @@ def nearest_pixel(
 
 @inner_part
 def linear_blend(
-    source: Array, like_src: Array, base: Any, height: Any, width: Any, channels: Any, x: Any, y: Any, clamp: bool,
-    fill: Array, target: Array, like_dst: Array, to: Any,
+    source: Array, like_src: Array, base: int, height: int, width: int, channels: int, x: Real, y: Real,
+    clamp: bool, fill: Array, target: Array, like_dst: Array, to: int,
 ) -> None:  # fmt: skip
     """Write the blend of the four pixels around position ``(x, y)`` of an image that starts at `base`."""
     x -= np.float32(0.5)
@@ -160,7 +160,7 @@ def _warp(
 
 
 @inner_part
-def _is_outside(left: Any, top: Any, right: Any, bottom: Any) -> Any:
+def _is_outside(left: Real, top: Real, right: Real, bottom: Real) -> Any:
     """Whether all four pixels around a position are outside the image, and the position is a sensible number."""
     far = np.float32(1e6)
     known = left > -far and left < far and top > -far and top < far
@@ -227,17 +227,9 @@ def _warp_pixels(
 
 
 def warp_affine(
-    src: Array,
-    dst: Array,
-    src_shapes: Array,
-    dst_shapes: Array,
-    matrices: Array,
-    linear: Array,
-    src_dtype: Any,
-    dst_dtype: Any,
-    *,
-    fill: Array | None = None,
-) -> None:
+    src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, matrices: Array, linear: Array,
+    src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike, *, fill: Array | None = None,
+) -> None:  # fmt: skip
     """Warp frames by one matrix a sample, which maps positions of the output to positions of the input.
 
     Parameters

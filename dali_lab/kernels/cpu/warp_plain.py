@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu.color_plain import to_bytes
 from dali_lab.kernels.cpu.memory import array_in_memory, like
-
-Array = np.ndarray[Any, Any]
 
 _SPAN = 256
 _FAR = np.float32(1e9)
 
 
-def _positions(first: Array, step: Any, columns: int) -> Any:
+def _positions(first: Array, step: Real, columns: int) -> Any:
     """Positions along each row: every 256th from the one before it, those between one after the other."""
     spans = -(-columns // _SPAN)
     begins = np.full((len(first), spans), step * np.float32(_SPAN), np.float32)

@@ -9,20 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array, Extents, Real
 from dali_lab.kernels.cpu.convert import saturate, widen
 from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, rows
 from dali_lab.kernels.cpu.warp import agreed_sizes, cosines_and_sines, radians_of, whole
-
-Array = np.ndarray[Any, Any]
 
 _SPAN = 256
 
 
 @inner_part
 def _voxel(
-    source: Array, like_src: Array, shape: Any, z: Any, y: Any, x: Any, c: Any, clamp: bool, outside: Any
+    source: Array, like_src: Array, shape: Extents, z: int, y: int, x: int, c: int, clamp: bool, outside: Real
 ) -> Any:
     """The value of a voxel; outside the volume that of the nearest one, or `outside`."""
     depth, height, width, channels = shape
@@ -35,8 +35,8 @@ def _voxel(
 
 @inner_part
 def _nearest(
-    source: Array, like_src: Array, shape: Any, u: Any, v: Any, w: Any, clamp: bool, fill: Any, target: Array,
-    like_dst: Array, to: Any,
+    source: Array, like_src: Array, shape: Extents, u: Real, v: Real, w: Real, clamp: bool, fill: Real, target: Array,
+    like_dst: Array, to: int,
 ) -> None:  # fmt: skip
     """Write the voxel that holds a position."""
     depth, height, width, channels = shape
@@ -54,8 +54,8 @@ def _nearest(
 
 @inner_part
 def _linear(
-    source: Array, like_src: Array, shape: Any, u: Any, v: Any, w: Any, clamp: bool, fill: Any, target: Array,
-    like_dst: Array, to: Any,
+    source: Array, like_src: Array, shape: Extents, u: Real, v: Real, w: Real, clamp: bool, fill: Real, target: Array,
+    like_dst: Array, to: int,
 ) -> None:  # fmt: skip
     """Write the blend of the eight voxels around a position."""
     half, one = np.float32(0.5), np.float32(1)
@@ -82,7 +82,7 @@ def _linear(
 @kernel
 def _warp(
     src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, matrices: Array, linear: bool, clamp: bool,
-    fill: Any, like_src: Array, like_dst: Array,
+    fill: Real, like_src: Array, like_dst: Array,
 ) -> None:  # fmt: skip
     half = np.float32(0.5)
     blended = np.float32(widen(saturate(fill, like_src), like_src))
@@ -119,17 +119,9 @@ def _warp(
 
 
 def warp_volumes(
-    src: Array,
-    dst: Array,
-    src_shapes: Array,
-    dst_shapes: Array,
-    matrices: Array,
-    linear: bool,
-    src_dtype: Any,
-    dst_dtype: Any,
-    *,
-    fill: float | None = None,
-) -> None:
+    src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, matrices: Array, linear: bool,
+    src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike, *, fill: float | None = None,
+) -> None:  # fmt: skip
     """Warp volumes by one matrix a sample, which maps positions of the output to positions of the input.
 
     Parameters

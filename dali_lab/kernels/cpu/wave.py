@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
-
-Array = np.ndarray[Any, Any]
 
 ENCODING, OFFSET, LENGTH, CHANNELS, RATE = range(5)
 """Columns of the table that :func:`find_elements` fills in."""
@@ -26,19 +25,19 @@ _MOST_CHANNELS, _HIGHEST_RATE = 256, 1 << 20
 
 
 @part
-def _number(x: Array, at: Any) -> Any:
+def _number(x: Array, at: int) -> Any:
     """The 32 bits at a place, unsigned."""
     return np.int64(x[at]) | np.int64(x[at + 1]) << 8 | np.int64(x[at + 2]) << 16 | np.int64(x[at + 3]) << 24
 
 
 @part
-def _half(x: Array, at: Any) -> Any:
+def _half(x: Array, at: int) -> Any:
     """The 16 bits at a place, unsigned."""
     return np.int64(x[at]) | np.int64(x[at + 1]) << 8
 
 
 @part
-def _encoding(tag: Any, bits: Any) -> Any:
+def _encoding(tag: int, bits: int) -> Any:
     if tag == _IS_PCM:
         if bits == 8:
             return PCM_8
@@ -94,7 +93,7 @@ def find_elements(src: Array, sizes: Array, table: Array) -> None:
 
 
 @part
-def _as_float(source: Any, encoding: Any, total: Any, y: Array) -> None:
+def _as_float(source: int, encoding: int, total: int, y: Array) -> None:
     """Elements as float32 from -1 to 1."""
     if encoding == PCM_16:
         halves = array_at(source, (total,), np.empty(0, np.int16))

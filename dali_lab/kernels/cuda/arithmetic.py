@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.copy import AXES, padded
 from dali_lab.kernels.cuda.kernel import MOST, NUMBERS, Fields, Kernel, launches, short
 from dali_lab.model.batch import Batch
@@ -16,7 +17,6 @@ from dali_lab.model.promotion import widened
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 
 GROUPS = (
     ["add", "sub", "mul", "fdiv", "min", "max", "clamp", "plus", "minus", "abs", "fabs", "floor", "ceil", "sqrt"],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.audio import LOG10_OF_2
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.kernels.cuda.reductions import reduce
@@ -15,7 +16,6 @@ from dali_lab.model.dtypes import FLOAT
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 
 PREEMPHASIS = Kernel(
     "audio.cu",
@@ -52,20 +52,9 @@ def preemphasis(
 
 @launches
 def spectrum(
-    gpu: Launcher,
-    src: Array,
-    dst: Array,
-    lengths: Array,
-    counts: Array,
-    *,
-    nfft: int,
-    window: Array,
-    step: int,
-    before: int,
-    reflect: bool,
-    squared: bool,
-    time_first: bool,
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, lengths: Array, counts: Array, *, nfft: int, window: Array, step: int,
+    before: int, reflect: bool, squared: bool, time_first: bool,
+) -> None:  # fmt: skip
     """Powers (or magnitudes) of ``counts[n]`` weighted windows of each signal of ``lengths[n]`` elements.
 
     The transform is summed up directly: for windows of a thousand elements a GPU has the time, and every number of

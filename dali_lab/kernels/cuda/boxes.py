@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
 from dali_lab.model.dtypes import INT32
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 _DATA = ("u8 data out", "i8 total")
 
 FLIP_BOXES = Kernel("boxes.cu", "flip_boxes", sample=(*_DATA, "i4 horizontal vertical"), param=("i4 by_size",))
@@ -56,15 +57,9 @@ def flip_points(gpu: Launcher, src: Array, dst: Array, counts: Array, flips: Arr
 
 @launches
 def transform_points(
-    gpu: Launcher,
-    src: Array,
-    dst: Array,
-    counts: Array,
-    matrix: Array,
-    offset: Array,
-    src_dtype: Any,
-    dst_dtype: Any,
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, counts: Array, matrix: Array, offset: Array, src_dtype: npt.DTypeLike,
+    dst_dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """``out = matrix[n] @ in + offset[n]`` for ``counts[n]`` points; one matrix may stand for all samples."""
     _, rows, width = matrix.shape
     sample: dict[str, Any] = {
@@ -78,20 +73,9 @@ def transform_points(
 
 @launches
 def encode(
-    gpu: Launcher,
-    boxes: Array,
-    labels: Array,
-    counts: Array,
-    out_boxes: Array,
-    out_labels: Array,
-    anchors: Array,
-    criteria: Any,
-    offset: bool,
-    scale: Any,
-    means: Array,
-    stds: Array,
-    *_: Any,
-) -> None:
+    gpu: Launcher, boxes: Array, labels: Array, counts: Array, out_boxes: Array, out_labels: Array, anchors: Array,
+    criteria: Real, offset: bool, scale: Real, means: Array, stds: Array, *_: Any,
+) -> None:  # fmt: skip
     """Match the boxes of each sample with `anchors`; see :func:`dali_lab.kernels.cpu.boxes.encode`."""
     places = gpu.constant(anchors)
     favourites = gpu.batch(np.asarray(counts).reshape(-1, 1), INT32)

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches, short
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 
 CAST = Kernel("casting.cu", "cast", sample=("u8 data out", "i8 total"), param=("i4 target truncate",), types=(NUMBERS,))
 
 
 @launches
-def cast(gpu: Launcher, src: Array, dst: Array, sizes: Array, src_dtype: Any, dst_dtype: Any) -> None:
+def cast(
+    gpu: Launcher, src: Array, dst: Array, sizes: Array, src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike
+) -> None:
     """Convert samples of ``sizes[n]`` elements: rounded half away from zero and clamped."""
     _launch(gpu, src, dst, sizes, src_dtype, dst_dtype, False)
 
 
 @launches
-def truncate(gpu: Launcher, src: Array, dst: Array, sizes: Array, src_dtype: Any, dst_dtype: Any) -> None:
+def truncate(
+    gpu: Launcher, src: Array, dst: Array, sizes: Array, src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike
+) -> None:
     """Convert as crop and slice do: fractions are cut off, and float16 keeps to its range."""
     _launch(gpu, src, dst, sizes, src_dtype, dst_dtype, True)
 
 
 def _launch(
-    gpu: Launcher, src: Array, dst: Array, sizes: Array, src_dtype: Any, dst_dtype: Any, truncate: bool
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, sizes: Array, src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike,
+    truncate: bool,
+) -> None:  # fmt: skip
     param = {"target": NUMBERS.index(short(dst_dtype)), "truncate": truncate}
     CAST.launch(gpu, (src_dtype,), sizes, {"data": src, "out": dst}, param)

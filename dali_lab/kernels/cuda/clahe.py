@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.clahe import lab_tables
 from dali_lab.kernels.cuda.histogram import CLEAR_COUNTS
 from dali_lab.kernels.cuda.kernel import Fields, Kernel, launches
@@ -15,7 +16,6 @@ from dali_lab.model.dtypes import INT32, UINT8
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 _SIZE: Fields = ("i8 total", "i4 height width")
 _TILES: Fields = ("i4 across down",)
 

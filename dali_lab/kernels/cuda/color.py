@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i2", "i4", "f2", "f4")
 
 SCALE = Kernel("color.cu", "scale", sample=("u8 data out", "i8 total", "f4 factor offset"), types=(_TYPES, _TYPES))
@@ -32,8 +33,9 @@ MIX = Kernel(
 
 @launches
 def scale(
-    gpu: Launcher, src: Array, dst: Array, sizes: Array, factor: Array, offset: Array, src_dtype: Any, dst_dtype: Any
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, sizes: Array, factor: Array, offset: Array, src_dtype: npt.DTypeLike,
+    dst_dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """``out = in * factor + offset`` with a factor and an offset for each sample."""
     sample = {"data": src, "out": dst, "factor": factor, "offset": offset}
     SCALE.launch(gpu, (src_dtype, dst_dtype), sizes, sample)
@@ -41,8 +43,9 @@ def scale(
 
 @launches
 def linear_rgb(
-    gpu: Launcher, src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, src_dtype: Any, dst_dtype: Any
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, src_dtype: npt.DTypeLike,
+    dst_dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """``out = matrix @ in + offset`` for pixels of three interleaved channels."""
     sample = {"data": src, "out": dst, "pixels": pixels, "matrix": matrix, "offset": offset}
     LINEAR_RGB.launch(gpu, (src_dtype, dst_dtype), pixels, sample)
@@ -65,8 +68,9 @@ def chain(gpu: Launcher, src: Array, dst: Array, pixels: Array, matrices: Array,
 
 @launches
 def mix(
-    gpu: Launcher, src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, src_dtype: Any, dst_dtype: Any
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, src_dtype: npt.DTypeLike,
+    dst_dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """``out = matrix @ in + offset`` with one matrix for all samples, between any numbers of channels."""
     outputs, inputs = matrix.shape
     sample = {

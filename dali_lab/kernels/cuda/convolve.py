@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.convolve import gaussian_windows
 from dali_lab.kernels.cuda.kernel import NUMBERS, THREADS, Kernel, launches
 from dali_lab.model.dtypes import FLOAT, FLOAT16, numpy_dtype
@@ -13,7 +15,6 @@ from dali_lab.model.dtypes import FLOAT, FLOAT16, numpy_dtype
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 _TYPES = tuple(kind for kind in NUMBERS if kind != "b1")
 
 CONVOLVE_AXIS = Kernel(
@@ -39,15 +40,9 @@ ADD_SCALED = Kernel(
 
 @launches
 def separable_convolution(
-    gpu: Launcher,
-    src: Array,
-    dst: Array,
-    shapes: Array,
-    windows: Array,
-    lengths: Array,
-    src_dtype: Any,
-    dst_dtype: Any,
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, shapes: Array, windows: Array, lengths: Array, src_dtype: npt.DTypeLike,
+    dst_dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """Convolve along x, y and z; see :func:`dali_lab.kernels.cpu.convolve.separable_convolution`.
 
     Along x and y it is one launch, unless a window reaches over more rows than a block's memory takes; along any

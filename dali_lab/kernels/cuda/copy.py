@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.copy import window_walk
 from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 AXES = 8
 
 GATHER = Kernel(
@@ -30,20 +30,10 @@ GATHER = Kernel(
 
 @launches
 def copy_window(
-    gpu: Launcher,
-    src: Array,
-    dst: Array,
-    src_shapes: Array,
-    starts: Array,
-    sizes: Array,
-    item_size: int,
-    *,
-    steps: Array | None = None,
-    flips: Array | None = None,
-    order: tuple[int, ...] | None = None,
-    fill: Array | None = None,
-    fill_axis: int = -1,
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, src_shapes: Array, starts: Array, sizes: Array, item_size: int, *,
+    steps: Array | None = None, flips: Array | None = None, order: tuple[int, ...] | None = None,
+    fill: Array | None = None, fill_axis: int = -1,
+) -> None:  # fmt: skip
     """Copy a window of each sample; see :func:`dali_lab.kernels.cpu.copy.copy_window`."""
     shapes = np.asarray(src_shapes, np.int64)
     count, ndim = shapes.shape

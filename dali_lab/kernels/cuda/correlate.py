@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.correlate import lanes
 from dali_lab.kernels.cuda.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
@@ -13,7 +15,6 @@ from dali_lab.kernels.cuda.kernel import Kernel, launches
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i1", "u2", "i2", "f2", "f4")
 
 CORRELATE = Kernel(
@@ -34,7 +35,7 @@ CORRELATE = Kernel(
 @launches
 def correlate(
     gpu: Launcher, src: Array, dst: Array, shapes: Array, outs: Array, windows: Array, lengths: Array, anchors: Array,
-    fills: Array, border: str, src_dtype: Any, dst_dtype: Any,
+    fills: Array, border: str, src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike,
 ) -> None:  # fmt: skip
     """Sums of products with a window; see :func:`dali_lab.kernels.cpu.correlate.correlate`."""
     table = np.asarray(shapes, np.int64)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.debayer import ALGORITHMS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 
 DEBAYER = Kernel(
     "debayer.cu",
@@ -24,7 +24,9 @@ DEBAYER = Kernel(
 
 
 @launches
-def debayer(gpu: Launcher, src: Array, dst: Array, sizes: Array, positions: Array, algorithm: str, dtype: Any) -> None:
+def debayer(
+    gpu: Launcher, src: Array, dst: Array, sizes: Array, positions: Array, algorithm: str, dtype: npt.DTypeLike
+) -> None:
     """Make RGB images, or gray ones; see :func:`dali_lab.kernels.cpu.debayer.debayer`."""
     total = sizes.prod(axis=1)
     sample: dict[str, Any] = {

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.displace import fill_element, wave_tables
 from dali_lab.kernels.cuda.kernel import launches
 from dali_lab.kernels.cuda.warp import DISPLACE
@@ -13,12 +15,10 @@ from dali_lab.kernels.cuda.warp import DISPLACE
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
-
 
 @launches
 def sphere(
-    gpu: Launcher, src: Array, dst: Array, shapes: Array, chosen: Array, dtype: Any, *, linear: bool = False,
+    gpu: Launcher, src: Array, dst: Array, shapes: Array, chosen: Array, dtype: npt.DTypeLike, *, linear: bool = False,
     fill: float = 0.0,
 ) -> None:  # fmt: skip
     """Move pixels towards the middle; see :func:`dali_lab.kernels.cpu.displace.sphere`."""
@@ -27,7 +27,7 @@ def sphere(
 
 @launches
 def water(
-    gpu: Launcher, src: Array, dst: Array, shapes: Array, chosen: Array, dtype: Any,
+    gpu: Launcher, src: Array, dst: Array, shapes: Array, chosen: Array, dtype: npt.DTypeLike,
     waves: tuple[float, float, float, float, float, float], *, linear: bool = False, fill: float = 0.0,
 ) -> None:  # fmt: skip
     """Move pixels by waves, from a table for rows and one for columns.
@@ -40,8 +40,9 @@ def water(
 
 
 def _launch(
-    gpu: Launcher, src: Array, dst: Array, shapes: Array, chosen: Array, dtype: Any, param: dict[str, Any], fill: float
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, shapes: Array, chosen: Array, dtype: npt.DTypeLike, param: dict[str, Any],
+    fill: float,
+) -> None:  # fmt: skip
     total = np.prod(np.asarray(shapes, np.int64)[:, :2], axis=1)
     sample: dict[str, Any] = {
         "data": src,

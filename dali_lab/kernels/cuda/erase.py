@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.erase import erase_regions, fill_elements
 from dali_lab.kernels.cuda.copy import AXES, copy, padded
 from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
@@ -13,7 +15,6 @@ from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 
 FILL_REGION = Kernel(
     "erase.cu",
@@ -26,8 +27,8 @@ FILL_REGION = Kernel(
 
 @launches
 def erase(
-    gpu: Launcher, src: Array, dst: Array, shapes: Array, starts: Array, stops: Array, fill: Array, dtype: Any, *,
-    fill_axis: int = -1,
+    gpu: Launcher, src: Array, dst: Array, shapes: Array, starts: Array, stops: Array, fill: Array,
+    dtype: npt.DTypeLike, *, fill_axis: int = -1,
 ) -> None:  # fmt: skip
     """Copy samples, then overwrite all regions in one launch; see :func:`dali_lab.kernels.cpu.erase.erase`."""
     table = np.asarray(shapes, np.int64)

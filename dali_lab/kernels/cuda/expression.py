@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.arithmetic import COMPARISONS, GROUPS, HEADER, common_type, walk
 from dali_lab.kernels.cuda.copy import padded
 from dali_lab.kernels.cuda.kernel import C_TYPES, NUMBERS, Fields, Kernel, launches, short
@@ -22,7 +23,6 @@ from dali_lab.model.dtypes import numpy_dtype
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 CAST = "cast"
 _REMAINDER = "mod"
 _LEAST = 2

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.grid import grid_steps
 from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 
 GRID_MASK = Kernel(
     "grid.cu",

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 
 JOIN = Kernel("joining.cu", "join", sample=("u8 data out", "i8 total block pitch"), types=(WORDS,))
 

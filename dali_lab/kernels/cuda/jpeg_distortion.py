@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.jpeg_distortion import steps
 from dali_lab.kernels.cuda.kernel import Fields, Kernel, launches
 from dali_lab.model.dtypes import INT16
@@ -13,7 +14,6 @@ from dali_lab.model.dtypes import INT16
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 _SIZE: Fields = ("i8 total", "i4 height width")
 
 ROWS = Kernel("jpeg_distortion.cu", "jpeg_rows", sample=("u8 data out", *_SIZE))

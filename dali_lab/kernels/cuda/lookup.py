@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import NUMBERS, WORDS, Kernel, launches
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 
 LOOK_UP = Kernel(
     "lookup.cu",
@@ -30,7 +30,7 @@ ONE_HOT = Kernel(
 
 
 @launches
-def look_up(gpu: Launcher, src: Array, dst: Array, sizes: Array, table: Array, src_dtype: Any) -> None:
+def look_up(gpu: Launcher, src: Array, dst: Array, sizes: Array, table: Array, src_dtype: npt.DTypeLike) -> None:
     """``out = table[in]``, and the table's last value for integers that are not below its place.
 
     Parameters
@@ -44,8 +44,9 @@ def look_up(gpu: Launcher, src: Array, dst: Array, sizes: Array, table: Array, s
 
 @launches
 def one_hot(
-    gpu: Launcher, src: Array, dst: Array, sizes: Array, inner: Array, classes: int, values: Array, src_dtype: Any
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, sizes: Array, inner: Array, classes: int, values: Array,
+    src_dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """``values[1]`` where a label, its fraction dropped, is the class, else ``values[0]``.
 
     Parameters

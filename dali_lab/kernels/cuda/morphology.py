@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.morphology import pictures
 from dali_lab.kernels.cuda.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
     from dali_lab.model.batch import Batch
 
-Array = np.ndarray[Any, Any]
 
 EXTREME = Kernel(
     "morphology.cu",

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.kernels.cuda.resample import factor_rows, resize_crop_mirror_normalize
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 
 CROP_MIRROR_NORMALIZE = Kernel(
     "normalize.cu",
@@ -25,22 +26,10 @@ CROP_MIRROR_NORMALIZE = Kernel(
 
 @launches
 def crop_mirror_normalize(
-    gpu: Launcher,
-    src: Array,
-    dst: Array,
-    src_shapes: Array,
-    windows: Array,
-    mirror: Array,
-    mean: Array,
-    inverse: Array,
-    src_dtype: Any,
-    dst_dtype: Any,
-    *,
-    out_channels: int,
-    planar_src: bool = False,
-    planar_dst: bool = False,
-    fill: Array | None = None,
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, src_shapes: Array, windows: Array, mirror: Array, mean: Array,
+    inverse: Array, src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike, *, out_channels: int, planar_src: bool = False,
+    planar_dst: bool = False, fill: Array | None = None,
+) -> None:  # fmt: skip
     """Crop, mirror and normalise frames; see :func:`dali_lab.kernels.cpu.normalize.crop_mirror_normalize`."""
     shapes, windows = np.asarray(src_shapes, np.int64), np.asarray(windows, np.int64)
     values = np.zeros((1, 1), dst_dtype) if fill is None else np.atleast_2d(np.array(fill, dst_dtype))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i2", "i4", "f4")
 
 PASTE = Kernel(
@@ -22,7 +23,7 @@ PASTE = Kernel(
 @launches
 def paste_regions(
     gpu: Launcher, canvases: Array, sizes: Array, src: Array, dst: Array, pitches: Array, heights: Array,
-    widths: Array, src_dtype: Any, dst_dtype: Any,
+    widths: Array, src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike,
 ) -> None:  # fmt: skip
     """Paste in one launch, a thread for each element of a canvas; see :func:`dali_lab.kernels.cpu.paste.paste_regions`.
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import Fields
-
-Array = np.ndarray[Any, Any]
 
 MOVED: Fields = ("u8 data out", "i8 total", "i4 height width channels out_height out_width")
 

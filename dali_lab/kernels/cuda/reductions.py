@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array, Number
 from dali_lab.kernels.cuda.copy import AXES, padded
 from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
 from dali_lab.model.batch import Batch
@@ -14,7 +15,6 @@ from dali_lab.model.dtypes import FLOAT64, INT64, UINT64, numpy_dtype
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 Kind = Literal["sum", "mean", "mean_square", "rms", "variance", "std_dev", "min", "max", "spread"]
 
 _ACCUMULATORS = ("f8", "i8", "u8")
@@ -47,18 +47,9 @@ REDUCE_END = Kernel(
 
 @launches
 def reduce(
-    gpu: Launcher,
-    kind: Kind,
-    data: Batch,
-    out: Batch,
-    axes: tuple[int, ...],
-    *,
-    mean: Batch | None = None,
-    ddof: int = 0,
-    over_nothing: bool = False,
-    start: Any = 0,
-    count: Array | None = None,
-) -> None:
+    gpu: Launcher, kind: Kind, data: Batch, out: Batch, axes: tuple[int, ...], *, mean: Batch | None = None,
+    ddof: int = 0, over_nothing: bool = False, start: Number = 0, count: Array | None = None,
+) -> None:  # fmt: skip
     """Reduce axes of each sample; large ones in parts that many threads add up.
 
     Parameters

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.kernels.cuda.pictures import MOVED, moved
@@ -13,7 +15,6 @@ from dali_lab.kernels.cuda.pictures import MOVED, moved
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 _PARTS = 32
 """Parts of a pixel at which OpenCV samples for Lanczos interpolation, and for linear interpolation of int16."""
 _TYPES = ("u1", "u2", "i2", "f4")
@@ -38,7 +39,7 @@ PROJECT = Kernel(
 @launches
 def remap(
     gpu: Launcher, src: Array, dst: Array, columns: Array, lines: Array, shapes: Array, sizes: Array, taps: int,
-    shift: float, dtype: Any,
+    shift: float, dtype: npt.DTypeLike,
 ) -> None:  # fmt: skip
     """Take pixels from where two maps say; see :func:`dali_lab.kernels.cpu.remap.remap`."""
     sample: dict[str, Any] = {
@@ -54,7 +55,7 @@ def remap(
 @launches
 def warp_perspective(
     gpu: Launcher, src: Array, dst: Array, shapes: Array, sizes: Array, matrices: Array, taps: int, border: str,
-    fill: Array, dtype: Any,
+    fill: Array, dtype: npt.DTypeLike,
 ) -> None:  # fmt: skip
     """Warp pictures by projections; see :func:`dali_lab.kernels.cpu.remap.warp_perspective`."""
     table = np.asarray(shapes, np.int64)
@@ -69,7 +70,7 @@ def warp_perspective(
     PROJECT.launch(gpu, (dtype,), sample["total"], sample, param)
 
 
-def _taking(gpu: Launcher, taps: int, dtype: Any) -> dict[str, Any]:
+def _taking(gpu: Launcher, taps: int, dtype: npt.DTypeLike) -> dict[str, Any]:
     """The parameters about interpolation."""
     weights = gpu.constant(tap_weights(taps, _PARTS)) if taps in (2, 8) else 0
     return {"weights": weights, "taps": taps, "parts": _PARTS, "parted": np.dtype(dtype) == np.int16}

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import Kernel, Structure, launches
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cpu.normalize import Resized
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i1", "i2", "u2", "f2", "f4")
 
 AXIS = Structure("ResampleAxis", ("i4 nearest base entries taps size first", "f4 scale anchor origin step"))
@@ -101,18 +102,9 @@ def factor_rows(gpu: Launcher, count: int, mean: Array, inverse: Array) -> tuple
 
 @launches
 def resize(
-    gpu: Launcher,
-    src: Array,
-    dst: Array,
-    src_shapes: Array,
-    dst_shapes: Array,
-    roi: Array,
-    min_filter: Array,
-    mag_filter: Array,
-    antialias: bool,
-    src_dtype: Any,
-    dst_dtype: Any,
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, min_filter: Array,
+    mag_filter: Array, antialias: bool, src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """Resize frames; see :func:`dali_lab.kernels.cpu.resample.resize`."""
     full = (np.asarray(src_shapes) > 0).all(axis=1) & (np.asarray(dst_shapes) > 0).all(axis=1)
     if not full.all():
@@ -139,18 +131,9 @@ def resize(
 
 @launches
 def resize_crop_mirror_normalize(
-    gpu: Launcher,
-    src: Array,
-    dst: Array,
-    src_shapes: Array,
-    resized: Resized,
-    src_dtype: Any,
-    dst_dtype: Any,
-    *,
-    out_channels: int,
-    planar_dst: bool,
-    rounded: bool = True,
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, src_shapes: Array, resized: Resized, src_dtype: npt.DTypeLike,
+    dst_dtype: npt.DTypeLike, *, out_channels: int, planar_dst: bool, rounded: bool = True,
+) -> None:  # fmt: skip
     """Do it in one launch; see :func:`dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize`."""
     means, inverses, factors = factor_rows(gpu, len(src), resized.mean, resized.inverse)
     total = src_shapes[:, 0] * np.prod(resized.windows[:, 2:], axis=1) * ((out_channels + 3) // 4)

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import launches
 from dali_lab.kernels.cuda.resample import HALVES, RESAMPLE_PASS, axis_column, filter_tables
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
-
 
 @launches
 def resize_volumes(
-    gpu: Launcher,
-    src: Array,
-    dst: Array,
-    src_shapes: Array,
-    dst_shapes: Array,
-    roi: Array,
-    min_filter: Array,
-    mag_filter: Array,
-    antialias: bool,
-    src_dtype: Any,
-    dst_dtype: Any,
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, min_filter: Array,
+    mag_filter: Array, antialias: bool, src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
     """Resize volumes, in a launch for each pass; see :func:`dali_lab.kernels.cpu.resample_volume.resize_volumes`."""
     from dali_lab.kernels.cpu import resample_plan
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.copy import AXES, padded
 from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
 from dali_lab.kernels.cuda.reductions import Kind, reduce
@@ -15,7 +16,6 @@ from dali_lab.model.dtypes import FLOAT, FLOAT64, numpy_dtype
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 
 STANDARDIZE = Kernel(
     "standardize.cu",
@@ -33,19 +33,9 @@ STANDARDIZE = Kernel(
 
 @launches
 def standardize(
-    gpu: Launcher,
-    data: Batch,
-    out: Batch,
-    axes: tuple[int, ...],
-    *,
-    mean: Batch | Array | None,
-    deviation: Batch | Array | None,
-    together: bool,
-    ddof: int,
-    epsilon: float,
-    scale: float,
-    shift: float,
-) -> None:
+    gpu: Launcher, data: Batch, out: Batch, axes: tuple[int, ...], *, mean: Batch | Array | None,
+    deviation: Batch | Array | None, together: bool, ddof: int, epsilon: float, scale: float, shift: float,
+) -> None:  # fmt: skip
     """Fill `out` with ``(data - mean) / deviation * scale + shift``.
 
     Parameters
@@ -116,15 +106,9 @@ def _apart(gpu: Launcher, data: Batch, means: Batch, stride: Array) -> Batch:
 
 
 def _found(
-    gpu: Launcher,
-    kind: Kind,
-    data: Batch,
-    kept: Array,
-    axes: tuple[int, ...],
-    together: bool,
-    divisor: Array,
+    gpu: Launcher, kind: Kind, data: Batch, kept: Array, axes: tuple[int, ...], together: bool, divisor: Array,
     mean: Batch | None = None,
-) -> Batch:
+) -> Batch:  # fmt: skip
     """Means in FLOAT, or sums of squared distances from them in FLOAT64; of a whole batch the same memory in each."""
     result = FLOAT if kind == "mean" else FLOAT64
     if not together:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT64
@@ -13,7 +14,6 @@ from dali_lab.model.dtypes import INT64
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 
 UNPACK_LZ4 = Kernel("unpack.cu", "unpack_lz4", sample=("u8 data out out_made", "i8 packed room"))
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.kernels.cuda.pictures import MOVED, moved
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i2", "u2", "i4", "f4")
 
 WARP_IMAGE = Kernel(
@@ -34,18 +35,9 @@ DISPLACE = Kernel(
 
 @launches
 def warp_affine(
-    gpu: Launcher,
-    src: Array,
-    dst: Array,
-    src_shapes: Array,
-    dst_shapes: Array,
-    matrices: Array,
-    linear: Array,
-    src_dtype: Any,
-    dst_dtype: Any,
-    *,
-    fill: Array | None = None,
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, matrices: Array, linear: Array,
+    src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike, *, fill: Array | None = None,
+) -> None:  # fmt: skip
     """Warp frames by one matrix a sample; see :func:`dali_lab.kernels.cpu.warp.warp_affine`."""
     given = np.asarray(matrices, np.float32).reshape(len(src), -1)
     matrix = np.zeros((len(src), 9), np.float32)

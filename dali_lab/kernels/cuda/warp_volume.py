@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.kernels.cuda.pictures import MOVED, moved
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cuda.launching import Launcher
 
-Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i2", "u2", "i4", "f4")
 
 WARP_VOLUME = Kernel(
@@ -26,18 +27,9 @@ WARP_VOLUME = Kernel(
 
 @launches
 def warp_volumes(
-    gpu: Launcher,
-    src: Array,
-    dst: Array,
-    src_shapes: Array,
-    dst_shapes: Array,
-    matrices: Array,
-    linear: bool,
-    src_dtype: Any,
-    dst_dtype: Any,
-    *,
-    fill: float | None = None,
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, matrices: Array, linear: bool,
+    src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike, *, fill: float | None = None,
+) -> None:  # fmt: skip
     """Warp volumes by one matrix a sample; see :func:`dali_lab.kernels.cpu.warp_volume.warp_volumes`."""
     shapes = np.asarray(src_shapes, np.int64)
     sample = moved(src, dst, shapes[:, 1:], dst_shapes[:, 1:3], dst_shapes[:, 0])

@@ -6,12 +6,14 @@ from typing import Any
 
 from numba import types as nb_types
 from numba.core import cgutils
+from numba.core.typing.context import Context
+from numba.core.typing.templates import Signature
 
-from dali_lab.kernels.cpu.machine.emission import emitted
+from dali_lab.kernels.cpu.machine.emission import Builder, Definition, Target, Value, typed_intrinsic
 
 
-@emitted
-def array_at(typingctx: Any, address: Any, shape: Any, like: Any) -> Any:
+@typed_intrinsic
+def array_at(_: Context, address: nb_types.Type, shape: nb_types.BaseTuple, like: nb_types.Array) -> Definition:
     """A C-contiguous array over memory that somebody else owns.
 
     Parameters
@@ -26,7 +28,7 @@ def array_at(typingctx: Any, address: Any, shape: Any, like: Any) -> Any:
     kind = nb_types.Array(like.dtype, len(shape), "C")
     signature = kind(address, shape, like)
 
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def codegen(context: Target, builder: Builder, sig: Signature, args: list[Value]) -> Value:
         from numba.np import arrayobj as numba_arrays
 
         arrayobj: Any = numba_arrays
@@ -51,15 +53,15 @@ def array_at(typingctx: Any, address: Any, shape: Any, like: Any) -> Any:
     return signature, codegen
 
 
-@emitted
-def borrowed(typingctx: Any, array: Any) -> Any:
+@typed_intrinsic
+def borrowed(_: Context, array: nb_types.Array) -> Definition:
     """An array without a count of its references; it must be a kernel's argument, which the caller keeps.
 
     A part that is called for every element and has several ways out counts the references to each array that it is
     given, which takes longer than what most parts do.
     """
 
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def codegen(context: Target, builder: Builder, sig: Signature, args: list[Value]) -> Value:
         made = context.make_array(sig.args[0])(context, builder, value=args[0])
         made.meminfo = cgutils.get_null_value(made.meminfo.type)  # type: ignore[no-untyped-call]
         return made._getvalue()

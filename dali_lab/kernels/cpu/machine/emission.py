@@ -1,63 +1,120 @@
-"""What functions have in common that write LLVM code for kernels: memory at addresses, lanes of vectors, loops."""
+"""Writing LLVM code for kernels: intrinsics, memory at addresses, lanes of vectors, loops."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias, cast
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
 from numba.core import cgutils
+from numba.core.typing.context import Context
+from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
+
+Builder: TypeAlias = ir.IRBuilder
+"""Appends instructions to a function."""
+Value: TypeAlias = ir.Value
+"""The result of an instruction, or an argument."""
+Kind: TypeAlias = ir.Type
+"""The type of a value."""
 
 _i32, _i64 = ir.IntType(32), ir.IntType(64)
 
 
-def emitted(function: Callable[..., Any]) -> Any:
-    """Make a function that writes LLVM code callable from kernels, without its first parameter."""
+class Target(Protocol):
+    """What lowering knows of the target: ``numba.core.base.BaseContext``, which is not typed."""
+
+    def get_dummy_value(self) -> Value: ...
+    def get_value_type(self, kind: nb_types.Type) -> Kind: ...
+    def get_data_type(self, kind: nb_types.Type) -> Kind: ...
+    def get_abi_sizeof(self, kind: Kind) -> int: ...
+    def cast(self, builder: Builder, value: Value, source: nb_types.Type, target: nb_types.Type) -> Value: ...
+    def make_array(self, kind: nb_types.Type) -> Callable[..., Any]: ...
+
+
+Definition = tuple[Signature, Callable[[Target, Builder, Signature, list[Value]], Value]]
+"""The two parts of an intrinsic function: the signature of a call, and the function that writes its code."""
+Typing = Callable[..., Signature | None]
+"""From the types of a call's arguments to its signature; `None` if they do not fit."""
+
+
+def emitted(typing: Typing) -> Callable[[Callable[..., Value | None]], Any]:
+    """Make a function that writes LLVM code callable from kernels: it takes the builder and the arguments' values."""
+
+    def intrinsic_of(write: Callable[..., Value | None]) -> Any:
+        @functools.wraps(write)
+        def definition(_: Context, *kinds: nb_types.Type) -> Definition | None:
+            def codegen(target: Target, builder: Builder, signature: Signature, values: list[Value]) -> Value:
+                result = write(builder, *values)
+                return target.get_dummy_value() if result is None else result
+
+            signature = typing(*kinds)
+            return None if signature is None else (signature, codegen)
+
+        return intrinsic(definition)
+
+    return intrinsic_of
+
+
+def typed_intrinsic(function: Callable[..., Definition]) -> Any:
+    """Numba's own way, for code that depends on the types of the arguments; a typing context comes before these."""
     return intrinsic(function)
 
 
-def void(arguments: int) -> Any:
-    """The signature of a function of so many 64-bit integers without a result."""
-    return nb_types.void(*[nb_types.int64] * arguments)
+def of_integers(result: nb_types.Type = nb_types.void) -> Typing:
+    """The signature of any number of 64-bit integers."""
+    return lambda *kinds: cast(Any, result)(*[nb_types.int64] * len(kinds))
 
 
-def load(builder: Any, address: Any, kind: Any, align: int = 1) -> Any:
-    """What is in memory at an address."""
+def load(builder: Builder, address: Value, kind: Kind, align: int = 1) -> Value:
+    """The value in memory at an address."""
     return builder.load(builder.inttoptr(address, kind.as_pointer()), align=align)
 
 
-def store(builder: Any, value: Any, address: Any, align: int = 1) -> None:
+def store(builder: Builder, value: Value, address: Value, align: int = 1) -> None:
     """Write a value to an address."""
     builder.store(value, builder.inttoptr(address, value.type.as_pointer()), align=align)
 
 
-def add(builder: Any, address: Any, offset: int) -> Any:
-    """A number of 64 bits and a constant."""
+def add(builder: Builder, address: Value, offset: int) -> Value:
+    """The sum of a 64-bit integer and a constant."""
     return builder.add(address, _i64(offset))
 
 
-def shuffle(builder: Any, one: Any, two: Any, lanes: list[int]) -> Any:
-    """A vector of these lanes of two vectors, those of the second counted on from the first."""
+def shuffle(builder: Builder, one: Value, two: Value, lanes: list[int]) -> Value:
+    """A vector of some lanes of two vectors; those of the second are counted on from the first."""
     return builder.shuffle_vector(one, two, ir.Constant(ir.VectorType(_i32, len(lanes)), lanes))
 
 
-def splat(builder: Any, value: Any, lanes: int) -> Any:
+def splat(builder: Builder, value: Value, lanes: int) -> Value:
     """A vector whose lanes are all the same."""
     undefined = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
     return shuffle(builder, builder.insert_element(undefined, value, _i32(0)), undefined, [0] * lanes)
 
 
-def applied(builder: Any, name: str, *vectors: Any) -> Any:
-    """What one of LLVM's own functions gives for float32 vectors."""
+def function_of(module: ir.Module, name: str, result: Kind, kinds: Sequence[Kind]) -> Value:
+    """A function outside, by its name."""
+    return cast(Any, cgutils).get_or_insert_function(module, ir.FunctionType(result, kinds), name)
+
+
+def called(builder: Builder, name: str, result: Kind, values: Sequence[Value]) -> Value:
+    """The result of a function outside."""
+    return builder.call(function_of(builder.module, name, result, [value.type for value in values]), values)
+
+
+def applied(builder: Builder, name: str, *vectors: Value) -> Value:
+    """The result of a function of LLVM's own for float32 vectors."""
     kind = vectors[0].type
-    function = cast(Any, cgutils).get_or_insert_function
-    of_vectors = ir.FunctionType(kind, [kind] * len(vectors))
-    return builder.call(function(builder.module, of_vectors, f"llvm.{name}.v{kind.count}f32"), vectors)
+    return called(builder, f"llvm.{name}.v{kind.count}f32", kind, vectors)
 
 
-def loop(builder: Any, count: Any, totals: list[Any], body: Callable[[Any, list[Any]], list[Any]]) -> list[Any]:
+Turn = Callable[[Value, list[Value]], list[Value]]
+"""The body of a loop: from the index and the totals so far to the next totals."""
+
+
+def loop(builder: Builder, count: Value, totals: list[Value], body: Turn) -> list[Value]:
     """Write a loop of at least one turn: ``body(index, totals)`` returns the totals of the next turn.
 
     It is not unrolled: turns are few, and their number is known only when it runs.
@@ -87,11 +144,11 @@ def loop(builder: Any, count: Any, totals: list[Any], body: Callable[[Any, list[
     return results
 
 
-def steps(builder: Any, pixels: Any, step: int, body: Callable[[Any], None]) -> None:
+def steps(builder: Builder, pixels: Value, step: int, body: Callable[[Value], None]) -> None:
     """Write ``body(first pixel)`` for every step of a row; the last one ends where the row does."""
     last = builder.sub(pixels, _i64(step))
 
-    def turn(index: Any, totals: list[Any]) -> list[Any]:
+    def turn(index: Value, totals: list[Value]) -> list[Value]:
         place = builder.mul(index, _i64(step))
         body(builder.select(builder.icmp_unsigned("<", place, last), place, last))
         return totals

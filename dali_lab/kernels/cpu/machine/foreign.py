@@ -16,80 +16,69 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
 
-from dali_lab.kernels.cpu.machine.emission import emitted
+from dali_lab.kernels.cpu.machine.emission import Builder, Value, emitted, of_integers
 from dali_lab.kernels.cpu.memory import inner_part
 
 _i64 = ir.IntType(64)
 
 
-def _calling(count: int) -> Any:
-    """The signature of a call with so many arguments, and what writes it."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        function, *values = arguments
-        kind = ir.FunctionType(_i64, [_i64] * len(values))
-        return builder.call(builder.inttoptr(function, kind.as_pointer()), values)
-
-    return nb_types.int64(*[nb_types.int64] * (count + 1)), codegen
+def _call(builder: Builder, function: Value, *values: Value) -> Value:
+    kind = ir.FunctionType(values[0].type if values else _i64, [value.type for value in values])
+    return builder.call(builder.inttoptr(function, kind.as_pointer()), values)
 
 
-@emitted
-def call0(typingctx: Any, function: Any) -> Any:
+@emitted(of_integers(nb_types.int64))
+def call0(builder: Builder, function: Value) -> Value:
     """Call the C function at an address."""
-    return _calling(0)
+    return _call(builder, function)
 
 
-@emitted
-def call1(typingctx: Any, function: Any, one: Any) -> Any:
+@emitted(of_integers(nb_types.int64))
+def call1(builder: Builder, function: Value, one: Value) -> Value:
     """Call the C function at an address with one argument."""
-    return _calling(1)
+    return _call(builder, function, one)
 
 
-@emitted
-def call2(typingctx: Any, function: Any, one: Any, two: Any) -> Any:
+@emitted(of_integers(nb_types.int64))
+def call2(builder: Builder, function: Value, one: Value, two: Value) -> Value:
     """Call the C function at an address with two arguments."""
-    return _calling(2)
+    return _call(builder, function, one, two)
 
 
-@emitted
-def call3(typingctx: Any, function: Any, one: Any, two: Any, three: Any) -> Any:
+@emitted(of_integers(nb_types.int64))
+def call3(builder: Builder, function: Value, one: Value, two: Value, three: Value) -> Value:
     """Call the C function at an address with three arguments."""
-    return _calling(3)
+    return _call(builder, function, one, two, three)
 
 
-@emitted
-def call4(typingctx: Any, function: Any, one: Any, two: Any, three: Any, four: Any) -> Any:
+@emitted(of_integers(nb_types.int64))
+def call4(builder: Builder, function: Value, one: Value, two: Value, three: Value, four: Value) -> Value:
     """Call the C function at an address with four arguments."""
-    return _calling(4)
+    return _call(builder, function, one, two, three, four)
 
 
-@emitted
+@emitted(of_integers(nb_types.int64))
 def call7(
-    typingctx: Any, function: Any, one: Any, two: Any, three: Any, four: Any, five: Any, six: Any, seven: Any
-) -> Any:
+    builder: Builder, function: Value, one: Value, two: Value, three: Value, four: Value, five: Value, six: Value,
+    seven: Value,
+) -> Value:  # fmt: skip
     """Call the C function at an address with seven arguments."""
-    return _calling(7)
+    return _call(builder, function, one, two, three, four, five, six, seven)
 
 
-def _calling_with_floats(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    place, *values = arguments
-    kind = ir.FunctionType(values[0].type, [each.type for each in values])
-    return builder.call(builder.inttoptr(place, kind.as_pointer()), values)
-
-
-@emitted
-def call_with_float(typingctx: Any, function: Any, value: Any) -> Any:
+@emitted(lambda function, value: value(function, value))
+def call_with_float(builder: Builder, function: Value, value: Value) -> Value:
     """Call the C function at an address with one float, of which it makes another."""
-    return value(function, value), _calling_with_floats
+    return _call(builder, function, value)
 
 
-@emitted
-def call_with_two_floats(typingctx: Any, function: Any, one: Any, two: Any) -> Any:
+@emitted(lambda function, one, _: one(function, one, one))
+def call_with_two_floats(builder: Builder, function: Value, one: Value, two: Value) -> Value:
     """Call the C function at an address with two floats of one type, of which it makes another."""
-    return one(function, one, one), _calling_with_floats
+    return _call(builder, function, one, two)
 
 
 @inner_part
-def whole(result: Any) -> Any:
+def whole(result: int) -> Any:
     """The `int` that a C function returned."""
     return np.int64(np.int32(result))

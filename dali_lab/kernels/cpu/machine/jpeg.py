@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
-from numba.core import cgutils
 
-from dali_lab.kernels.cpu.machine.emission import emitted
+from dali_lab.kernels.arrays import Array
+from dali_lab.kernels.cpu.machine.emission import Builder, Value, emitted, function_of, of_integers
 from dali_lab.kernels.cpu.machine.foreign import call1, call2, call3
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part
-
-Array = np.ndarray[Any, Any]
 
 FUNCTIONS = (
     "jpeg_std_error",
@@ -62,20 +60,15 @@ _pointer = _byte.as_pointer()
 like_words, like_halves, like_bytes = like(np.int64), like(np.uint32), like(np.uint8)
 
 
-@emitted
-def _begin(typingctx: Any, place: Any) -> Any:
+@emitted(lambda _: nb_types.int32(nb_types.int64))
+def _begin(builder: Builder, place: Value) -> Value:
     """Note the present state of the thread at an address: 0, and not 0 when :func:`_leave` comes back to it."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        function: Any = cgutils.get_or_insert_function
-        begin = function(builder.module, ir.FunctionType(_i32, [_pointer]), "_setjmp")
-        begin.attributes.add("returns_twice")
-        return builder.call(begin, [builder.inttoptr(arguments[0], _pointer)])
-
-    return nb_types.int32(nb_types.int64), codegen
+    begin = function_of(builder.module, "_setjmp", _i32, [_pointer])
+    begin.attributes.add("returns_twice")
+    return builder.call(begin, [builder.inttoptr(place, _pointer)])
 
 
-def _leaving(module: Any, name: str, warnings: bool) -> Any:
+def _leaving(module: ir.Module, name: str, warnings: bool) -> Value:
     """A C function that goes back to where `client_data` says; one for messages, if they are warnings."""
     found = module.globals.get(name)
     if found is not None:
@@ -88,29 +81,22 @@ def _leaving(module: Any, name: str, warnings: bool) -> Any:
         with builder.if_then(builder.icmp_signed(">=", made.args[1], _i32(0))):
             builder.ret_void()
     place = builder.load(builder.bitcast(builder.gep(made.args[0], [_i64(_CLIENT)]), _pointer.as_pointer()), align=8)
-    function: Any = cgutils.get_or_insert_function
-    leave = function(module, ir.FunctionType(ir.VoidType(), [_pointer, _i32]), "longjmp")
-    builder.call(leave, [place, _i32(1)])
+    builder.call(function_of(module, "longjmp", ir.VoidType(), [_pointer, _i32]), [place, _i32(1)])
     builder.unreachable()
     return made
 
 
-@emitted
-def _set_handlers(typingctx: Any, manager: Any) -> Any:
+@emitted(of_integers())
+def _set_handlers(builder: Builder, manager: Value) -> None:
     """Let an error manager leave the picture at errors and warnings."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        module = builder.module
-        for offset, name, warnings in (
-            (_LEAVE, "dali_lab_jpeg_leave", False),
-            (_MESSAGE, "dali_lab_jpeg_message", True),
-        ):
-            function = builder.ptrtoint(_leaving(module, name, warnings), _i64)
-            place = builder.add(arguments[0], _i64(offset))
-            builder.store(function, builder.inttoptr(place, _i64.as_pointer()))
-        return context.get_dummy_value()
-
-    return nb_types.void(nb_types.int64), codegen
+    module = builder.module
+    for offset, name, warnings in (
+        (_LEAVE, "dali_lab_jpeg_leave", False),
+        (_MESSAGE, "dali_lab_jpeg_message", True),
+    ):
+        function = builder.ptrtoint(_leaving(module, name, warnings), _i64)
+        place = builder.add(manager, _i64(offset))
+        builder.store(function, builder.inttoptr(place, _i64.as_pointer()))
 
 
 _memcpy: Any = nb_types.ExternalFunction("memcpy", nb_types.intp(nb_types.intp, nb_types.intp, nb_types.intp))

@@ -16,7 +16,20 @@ from typing import Any
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
 
-from dali_lab.kernels.cpu.machine.emission import add, applied, emitted, load, loop, shuffle, splat, steps, store, void
+from dali_lab.kernels.cpu.machine.emission import (
+    Builder,
+    Value,
+    add,
+    applied,
+    emitted,
+    load,
+    loop,
+    of_integers,
+    shuffle,
+    splat,
+    steps,
+    store,
+)
 
 STEP = 8
 """Pixels that are worked on together."""
@@ -26,16 +39,17 @@ _byte = ir.IntType(8)
 _float = ir.FloatType()
 
 
-def _vector(value: float, lanes: int = STEP) -> Any:
+def _vector(value: float, lanes: int = STEP) -> Value:
     return ir.Constant(ir.VectorType(_float, lanes), [value] * lanes)
 
 
 def _weighted(
-    builder: Any, rows: Any, weights: Any, count: Any, vectors: int, read: Callable[[Any], list[Any]], lanes: int = STEP
-) -> list[Any]:
+    builder: Builder, rows: Value, weights: Value, count: Value, vectors: int, read: Callable[[Value], list[Value]],
+    lanes: int = STEP,
+) -> list[Value]:  # fmt: skip
     """Emit ``sum_k weights[k] * read(rows[k])``, where `read` loads some vectors at a row's address."""
 
-    def turn(index: Any, totals: list[Any]) -> list[Any]:
+    def turn(index: Value, totals: list[Value]) -> list[Value]:
         row = load(builder, builder.add(rows, builder.shl(index, _i64(3))), _i64, 8)
         weight = load(builder, builder.add(weights, builder.shl(index, _i64(2))), _float, 4)
         factor = splat(builder, weight, lanes)
@@ -53,14 +67,14 @@ _PAIRS = (
 """Where two pixels of four lanes are among the 24 values of three vectors: the left one of two, and the lanes."""
 
 
-def _read_bytes(builder: Any, address: Any) -> list[Any]:
+def _read_bytes(builder: Builder, address: Value) -> list[Value]:
     """Eight uint8 pixels of three channels as three float32 vectors."""
     wide = ir.VectorType(ir.IntType(32), STEP)
     small = [load(builder, add(builder, address, STEP * i), ir.VectorType(_byte, STEP)) for i in range(3)]
     return [builder.sitofp(builder.zext(value, wide), ir.VectorType(_float, STEP)) for value in small]
 
 
-def _columns(builder: Any, rows: list[list[Any]], goal: Any) -> None:
+def _columns(builder: Builder, rows: list[list[Value]], goal: Value) -> None:
     """Store eight pixels of four rows, each three vectors of 24 values, as eight columns of 64 bytes."""
     for pair, (left, lanes) in enumerate(_PAIRS):
         p, q, r, s = (shuffle(builder, values[left], values[left + 1], lanes) for values in rows)
@@ -71,7 +85,7 @@ def _columns(builder: Any, rows: list[list[Any]], goal: Any) -> None:
             store(builder, column, add(builder, goal, 64 * (2 * pair + half)), 64)
 
 
-def _byte_columns(builder: Any, rows: list[Any], goal: Any) -> None:
+def _byte_columns(builder: Builder, rows: list[Value], goal: Value) -> None:
     """Store eight uint8 pixels at each of four addresses as eight float32 columns of 64 bytes."""
     small, wide = ir.VectorType(_byte, 16), ir.VectorType(ir.IntType(32), 16)
     for half in range(2):
@@ -92,8 +106,8 @@ def _byte_columns(builder: Any, rows: list[Any], goal: Any) -> None:
                 store(builder, builder.sitofp(column, ir.VectorType(_float, 16)), add(builder, goal, place), 64)
 
 
-@emitted
-def sum_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pixels: Any) -> Any:
+@emitted(of_integers())
+def sum_bytes(builder: Builder, rows: Value, weights: Value, count: Value, out: Value, pixels: Value) -> None:
     """Four weighted sums of rows of uint8 pixels, written side by side as :func:`across` takes them.
 
     Parameters
@@ -104,38 +118,32 @@ def sum_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pix
         Columns of 64 bytes: a float32 pixel of four lanes of each of the four sums.
     """
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows, weights, count, out, pixels = arguments
+    def body(place: Value) -> None:
+        offset = builder.mul(place, _i64(3))
 
-        def body(place: Any) -> None:
-            offset = builder.mul(place, _i64(3))
+        def read(row: Value) -> list[Value]:
+            return _read_bytes(builder, builder.add(row, offset))
 
-            def read(row: Any) -> list[Any]:
-                return _read_bytes(builder, builder.add(row, offset))
-
-            sums = []
-            for index in range(4):
-                first = builder.mul(count, _i64(index))
-                sums.append(
-                    _weighted(
-                        builder,
-                        builder.add(rows, builder.shl(first, _i64(3))),
-                        builder.add(weights, builder.shl(first, _i64(2))),
-                        count,
-                        3,
-                        read,
-                    )
+        sums = []
+        for index in range(4):
+            first = builder.mul(count, _i64(index))
+            sums.append(
+                _weighted(
+                    builder,
+                    builder.add(rows, builder.shl(first, _i64(3))),
+                    builder.add(weights, builder.shl(first, _i64(2))),
+                    count,
+                    3,
+                    read,
                 )
-            _columns(builder, sums, builder.add(out, builder.mul(place, _i64(64))))
+            )
+        _columns(builder, sums, builder.add(out, builder.mul(place, _i64(64))))
 
-        steps(builder, pixels, STEP, body)
-        return context.get_dummy_value()
-
-    return void(5), codegen
+    steps(builder, pixels, STEP, body)
 
 
-@emitted
-def widen_bytes(typingctx: Any, rows: Any, out: Any, pixels: Any) -> Any:
+@emitted(of_integers())
+def widen_bytes(builder: Builder, rows: Value, out: Value, pixels: Value) -> None:
     """Four rows of uint8 pixels side by side, as :func:`sum_bytes` writes their sums.
 
     Parameters
@@ -145,26 +153,21 @@ def widen_bytes(typingctx: Any, rows: Any, out: Any, pixels: Any) -> Any:
     out
         As for :func:`sum_bytes`.
     """
+    starts = [load(builder, add(builder, rows, 8 * index), _i64, 8) for index in range(4)]
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows, out, pixels = arguments
-        starts = [load(builder, add(builder, rows, 8 * index), _i64, 8) for index in range(4)]
+    def body(place: Value) -> None:
+        offset = builder.mul(place, _i64(3))
+        rows_here = [builder.add(start, offset) for start in starts]
+        _byte_columns(builder, rows_here, builder.add(out, builder.mul(place, _i64(64))))
 
-        def body(place: Any) -> None:
-            offset = builder.mul(place, _i64(3))
-            rows_here = [builder.add(start, offset) for start in starts]
-            _byte_columns(builder, rows_here, builder.add(out, builder.mul(place, _i64(64))))
-
-        steps(builder, pixels, STEP, body)
-        return context.get_dummy_value()
-
-    return void(3), codegen
+    steps(builder, pixels, STEP, body)
 
 
-@emitted
+@emitted(of_integers())
 def across(
-    typingctx: Any, lines: Any, offsets: Any, weights: Any, count: Any, out: Any, pitch: Any, pixels: Any
-) -> Any:
+    builder: Builder, lines: Value, offsets: Value, weights: Value, count: Value, out: Value, pitch: Value,
+    pixels: Value,
+) -> None:  # fmt: skip
     """Resample four rows side by side along x.
 
     Parameters
@@ -176,46 +179,40 @@ def across(
     out, pitch
         Four rows of float32 pixels of four lanes, `pitch` bytes apart.
     """
+    lanes = ir.VectorType(_float, 16)
+    size = builder.shl(count, _i64(2))
+    last = builder.sub(pixels, _i64(2))
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lines, offsets, weights, count, out, pitch, pixels = arguments
-        lanes = ir.VectorType(_float, 16)
-        size = builder.shl(count, _i64(2))
-        last = builder.sub(pixels, _i64(2))
+    def pair(index: Value, totals: list[Value]) -> list[Value]:
+        place = builder.shl(index, _i64(1))
+        x = builder.select(builder.icmp_unsigned("<", place, last), place, last)
+        columns = builder.add(offsets, builder.shl(x, _i64(3)))
+        sources = [builder.add(lines, load(builder, add(builder, columns, 8 * i), _i64, 8)) for i in range(2)]
+        first = builder.add(weights, builder.mul(size, x))
+        taps = [first, builder.add(first, size)]
 
-        def pair(index: Any, totals: list[Any]) -> list[Any]:
-            place = builder.shl(index, _i64(1))
-            x = builder.select(builder.icmp_unsigned("<", place, last), place, last)
-            columns = builder.add(offsets, builder.shl(x, _i64(3)))
-            sources = [builder.add(lines, load(builder, add(builder, columns, 8 * i), _i64, 8)) for i in range(2)]
-            first = builder.add(weights, builder.mul(size, x))
-            taps = [first, builder.add(first, size)]
+        def tap(index: Value, totals: list[Value]) -> list[Value]:
+            results = []
+            for source, at, total in zip(sources, taps, totals, strict=True):
+                weight = load(builder, builder.add(at, builder.shl(index, _i64(2))), _float, 4)
+                value = load(builder, builder.add(source, builder.shl(index, _i64(6))), lanes, 64)
+                results.append(builder.fadd(total, builder.fmul(splat(builder, weight, 16), value)))
+            return results
 
-            def tap(index: Any, totals: list[Any]) -> list[Any]:
-                results = []
-                for source, at, total in zip(sources, taps, totals, strict=True):
-                    weight = load(builder, builder.add(at, builder.shl(index, _i64(2))), _float, 4)
-                    value = load(builder, builder.add(source, builder.shl(index, _i64(6))), lanes, 64)
-                    results.append(builder.fadd(total, builder.fmul(splat(builder, weight, 16), value)))
-                return results
+        one, two = loop(builder, count, [ir.Constant(lanes, [0.0] * 16)] * 2, tap)
+        goal = builder.add(out, builder.shl(x, _i64(4)))
+        for row in range(4):
+            picked = [4 * row + lane for lane in range(4)]
+            store(builder, shuffle(builder, one, two, picked + [16 + lane for lane in picked]), goal, 16)
+            goal = builder.add(goal, pitch)
+        return totals
 
-            one, two = loop(builder, count, [ir.Constant(lanes, [0.0] * 16)] * 2, tap)
-            goal = builder.add(out, builder.shl(x, _i64(4)))
-            for row in range(4):
-                picked = [4 * row + lane for lane in range(4)]
-                store(builder, shuffle(builder, one, two, picked + [16 + lane for lane in picked]), goal, 16)
-                goal = builder.add(goal, pitch)
-            return totals
-
-        loop(builder, builder.lshr(add(builder, pixels, 1), _i64(1)), [], pair)
-        return context.get_dummy_value()
-
-    return void(7), codegen
+    loop(builder, builder.lshr(add(builder, pixels, 1), _i64(1)), [], pair)
 
 
 def rounded(
-    builder: Any, values: list[Any], place: Any, step: int, levels: Any, lanes_of: Callable[[int], Any]
-) -> list[Any]:
+    builder: Builder, values: list[Value], place: Value, step: int, levels: Value, lanes_of: Callable[[int], Value]
+) -> list[Value]:
     """Round and clamp float32 vectors to whole levels of 0 to 255.
 
     Halves go to the even neighbour, and away from zero where `levels` says so: in few pixels of a row, so that has a
@@ -265,12 +262,14 @@ def rounded(
     return results
 
 
-def _sum_pixels(builder: Any, rows: Any, weights: Any, count: Any, place: Any, levels: Any) -> list[Any]:
+def _sum_pixels(
+    builder: Builder, rows: Value, weights: Value, count: Value, place: Value, levels: Value
+) -> list[Value]:
     """The weighted sum of rows of float32 pixels as whole levels of 0 to 255: two vectors of four pixels."""
     offset = builder.mul(place, _i64(16))
     kind = ir.VectorType(_float, 16)
 
-    def read(row: Any) -> list[Any]:
+    def read(row: Value) -> list[Value]:
         start = builder.add(row, offset)
         return [load(builder, add(builder, start, 64 * i), kind, 16) for i in range(2)]
 
@@ -279,36 +278,32 @@ def _sum_pixels(builder: Any, rows: Any, weights: Any, count: Any, place: Any, l
     return rounded(builder, sums, place, STEP, levels, lambda index: add(builder, lanes, 16 * index))
 
 
-@emitted
-def finish_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pixels: Any, levels: Any) -> Any:
+@emitted(of_integers())
+def finish_bytes(
+    builder: Builder, rows: Value, weights: Value, count: Value, out: Value, pixels: Value, levels: Value
+) -> None:
     """Add up `count` rows of float32 pixels of four lanes, and write a row of uint8 pixels of three channels.
 
     `levels` is the address of what :func:`~dali_lab.kernels.cpu.resample_pixels.halves_away` made.
     """
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows, weights, count, out, pixels, levels = arguments
+    def body(place: Value) -> None:
+        values = _sum_pixels(builder, rows, weights, count, place, levels)
+        whole = [builder.fptosi(value, ir.VectorType(ir.IntType(32), 16)) for value in values]
+        left, right = (builder.trunc(value, ir.VectorType(_byte, 16)) for value in whole)
+        goal = builder.add(out, builder.mul(place, _i64(3)))
+        order = [4 * pixel + lane for pixel in range(STEP) for lane in range(3)]
+        store(builder, shuffle(builder, left, right, order[:16]), goal)
+        store(builder, shuffle(builder, right, right, [lane - 16 for lane in order[16:]]), add(builder, goal, 16))
 
-        def body(place: Any) -> None:
-            values = _sum_pixels(builder, rows, weights, count, place, levels)
-            whole = [builder.fptosi(value, ir.VectorType(ir.IntType(32), 16)) for value in values]
-            left, right = (builder.trunc(value, ir.VectorType(_byte, 16)) for value in whole)
-            goal = builder.add(out, builder.mul(place, _i64(3)))
-            order = [4 * pixel + lane for pixel in range(STEP) for lane in range(3)]
-            store(builder, shuffle(builder, left, right, order[:16]), goal)
-            store(builder, shuffle(builder, right, right, [lane - 16 for lane in order[16:]]), add(builder, goal, 16))
-
-        steps(builder, pixels, STEP, body)
-        return context.get_dummy_value()
-
-    return void(6), codegen
+    steps(builder, pixels, STEP, body)
 
 
-@emitted
+@emitted(of_integers())
 def finish_normalized(
-    typingctx: Any, rows: Any, weights: Any, count: Any, mean: Any, inverse: Any, out: Any, pitch: Any, pixels: Any,
-    levels: Any,
-) -> Any:  # fmt: skip
+    builder: Builder, rows: Value, weights: Value, count: Value, mean: Value, inverse: Value, out: Value, pitch: Value,
+    pixels: Value, levels: Value,
+) -> None:  # fmt: skip
     """Add up rows as :func:`finish_bytes`, then write ``(value - mean) * inverse`` in float32, each channel by itself.
 
     Parameters
@@ -320,31 +315,25 @@ def finish_normalized(
     levels
         As for :func:`finish_bytes`.
     """
+    kind = ir.VectorType(_float, STEP)
+    twice = [lane % STEP for lane in range(16)]
+    centre, factor = (
+        shuffle(builder, value, value, twice)
+        for value in (load(builder, mean, kind, 4), load(builder, inverse, kind, 4))
+    )
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows, weights, count, mean, inverse, out, pitch, pixels, levels = arguments
-        kind = ir.VectorType(_float, STEP)
-        twice = [lane % STEP for lane in range(16)]
-        centre, factor = (
-            shuffle(builder, value, value, twice)
-            for value in (load(builder, mean, kind, 4), load(builder, inverse, kind, 4))
-        )
+    def body(place: Value) -> None:
+        values = _sum_pixels(builder, rows, weights, count, place, levels)
+        left, right = (builder.fmul(builder.fsub(value, centre), factor) for value in values)
+        goal = builder.add(out, builder.mul(place, _i64(4)))
+        for channel in range(3):
+            store(builder, shuffle(builder, left, right, [channel + 4 * x for x in range(STEP)]), goal)
+            goal = builder.add(goal, pitch)
 
-        def body(place: Any) -> None:
-            values = _sum_pixels(builder, rows, weights, count, place, levels)
-            left, right = (builder.fmul(builder.fsub(value, centre), factor) for value in values)
-            goal = builder.add(out, builder.mul(place, _i64(4)))
-            for channel in range(3):
-                store(builder, shuffle(builder, left, right, [channel + 4 * x for x in range(STEP)]), goal)
-                goal = builder.add(goal, pitch)
-
-        steps(builder, pixels, STEP, body)
-        return context.get_dummy_value()
-
-    return void(9), codegen
+    steps(builder, pixels, STEP, body)
 
 
-def _planes(builder: Any, pairs: list[Any], goal: Any, pitch: Any, backwards: bool) -> None:
+def _planes(builder: Builder, pairs: list[Value], goal: Value, pitch: Value, backwards: bool) -> None:
     """Store eight pixels, given as vectors of two pixels of four lanes, into a row of each of three planes."""
     a, b, c, d = pairs
     for channel in range(3):
@@ -356,8 +345,10 @@ def _planes(builder: Any, pairs: list[Any], goal: Any, pitch: Any, backwards: bo
 
 
 def _normalize_row(backwards: bool) -> Any:
-    @emitted
-    def normalize_row(typingctx: Any, row: Any, mean: Any, inverse: Any, out: Any, pitch: Any, pixels: Any) -> Any:
+    @emitted(of_integers())
+    def normalize_row(
+        builder: Builder, row: Value, mean: Value, inverse: Value, out: Value, pitch: Value, pixels: Value
+    ) -> None:
         """Write ``(value - mean) * inverse`` of a row of uint8 pixels in float32, each channel by itself.
 
         Parameters
@@ -365,23 +356,17 @@ def _normalize_row(backwards: bool) -> Any:
         mean, inverse, out, pitch
             As for :func:`finish_normalized`.
         """
+        kind = ir.VectorType(_float, STEP)
+        centre, factor = load(builder, mean, kind, 4), load(builder, inverse, kind, 4)
 
-        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            row, mean, inverse, out, pitch, pixels = arguments
-            kind = ir.VectorType(_float, STEP)
-            centre, factor = load(builder, mean, kind, 4), load(builder, inverse, kind, 4)
+        def body(place: Value) -> None:
+            a, b, c = _read_bytes(builder, builder.add(row, builder.mul(place, _i64(3))))
+            pairs = [shuffle(builder, *((a, b), (b, c))[left], lanes) for left, lanes in _PAIRS]
+            pairs = [builder.fmul(builder.fsub(pair, centre), factor) for pair in pairs]
+            first = builder.sub(builder.sub(pixels, place), _i64(STEP)) if backwards else place
+            _planes(builder, pairs, builder.add(out, builder.mul(first, _i64(4))), pitch, backwards)
 
-            def body(place: Any) -> None:
-                a, b, c = _read_bytes(builder, builder.add(row, builder.mul(place, _i64(3))))
-                pairs = [shuffle(builder, *((a, b), (b, c))[left], lanes) for left, lanes in _PAIRS]
-                pairs = [builder.fmul(builder.fsub(pair, centre), factor) for pair in pairs]
-                first = builder.sub(builder.sub(pixels, place), _i64(STEP)) if backwards else place
-                _planes(builder, pairs, builder.add(out, builder.mul(first, _i64(4))), pitch, backwards)
-
-            steps(builder, pixels, STEP, body)
-            return context.get_dummy_value()
-
-        return void(6), codegen
+        steps(builder, pixels, STEP, body)
 
     return normalize_row
 
@@ -390,8 +375,8 @@ normalize_row = _normalize_row(False)
 normalize_mirrored_row = _normalize_row(True)
 
 
-@emitted
-def blend_pixel(typingctx: Any, upper: Any, lower: Any, qx: Any, qy: Any, out: Any) -> Any:
+@emitted(lambda *_: nb_types.void(nb_types.int64, nb_types.int64, nb_types.float32, nb_types.float32, nb_types.int64))
+def blend_pixel(builder: Builder, upper: Value, lower: Value, qx: Value, qy: Value, out: Value) -> None:
     """Blend two neighbours of a row with those of the row below, and write a uint8 pixel.
 
     Along x first, as ``a * (1 - qx) + b * qx``, then along y as ``upper + (lower - upper) * qy``; the sum is rounded
@@ -405,29 +390,23 @@ def blend_pixel(typingctx: Any, upper: Any, lower: Any, qx: Any, qy: Any, out: A
     qx, qy
         ``float32`` distances from it, 0 to 1.
     """
+    four = ir.VectorType(_float, 4)
+    right = splat(builder, qx, 4)
+    left = builder.fsub(ir.Constant(four, [1.0] * 4), right)
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        upper, lower, qx, qy, out = arguments
-        four = ir.VectorType(_float, 4)
-        right = splat(builder, qx, 4)
-        left = builder.fsub(ir.Constant(four, [1.0] * 4), right)
+    def across(address: Value) -> Value:
+        small = load(builder, address, ir.VectorType(_byte, STEP))
+        small = shuffle(builder, small, small, [0, 1, 2, 2, 3, 4, 5, 5])
+        wide = builder.zext(small, ir.VectorType(ir.IntType(32), STEP))
+        values = builder.sitofp(wide, ir.VectorType(_float, STEP))
+        a, b = (shuffle(builder, values, values, [4 * half + i for i in range(4)]) for half in range(2))
+        return builder.fadd(builder.fmul(a, left), builder.fmul(b, right))
 
-        def across(address: Any) -> Any:
-            small = load(builder, address, ir.VectorType(_byte, STEP))
-            small = shuffle(builder, small, small, [0, 1, 2, 2, 3, 4, 5, 5])
-            wide = builder.zext(small, ir.VectorType(ir.IntType(32), STEP))
-            values = builder.sitofp(wide, ir.VectorType(_float, STEP))
-            a, b = (shuffle(builder, values, values, [4 * half + i for i in range(4)]) for half in range(2))
-            return builder.fadd(builder.fmul(a, left), builder.fmul(b, right))
-
-        top, bottom = across(upper), across(lower)
-        value = builder.fadd(top, builder.fmul(builder.fsub(bottom, top), splat(builder, qy, 4)))
-        floor = applied(builder, "trunc", value)
-        rest = builder.fsub(value, floor)
-        value = builder.fadd(floor, applied(builder, "trunc", builder.fadd(rest, rest)))
-        # A blend of bytes is never negative, and rounds to 255 at most.
-        pixel = builder.trunc(builder.fptosi(value, ir.VectorType(ir.IntType(32), 4)), ir.VectorType(_byte, 4))
-        store(builder, pixel, out)
-        return context.get_dummy_value()
-
-    return nb_types.void(nb_types.int64, nb_types.int64, nb_types.float32, nb_types.float32, nb_types.int64), codegen
+    top, bottom = across(upper), across(lower)
+    value = builder.fadd(top, builder.fmul(builder.fsub(bottom, top), splat(builder, qy, 4)))
+    floor = applied(builder, "trunc", value)
+    rest = builder.fsub(value, floor)
+    value = builder.fadd(floor, applied(builder, "trunc", builder.fadd(rest, rest)))
+    # A blend of bytes is never negative, and rounds to 255 at most.
+    pixel = builder.trunc(builder.fptosi(value, ir.VectorType(ir.IntType(32), 4)), ir.VectorType(_byte, 4))
+    store(builder, pixel, out)

@@ -10,15 +10,18 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
+from numba.core.typing.context import Context
+from numba.core.typing.templates import Signature
 
-from dali_lab.kernels.cpu.machine.emission import applied, emitted, splat
+from dali_lab.kernels.arrays import IntegerType
+from dali_lab.kernels.cpu.machine.emission import Builder, Definition, Target, Value, applied, splat, typed_intrinsic
 
 _float, _i32, _i64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 _LANES = 4
 _floats = ir.VectorType(_float, _LANES)
 
 
-def _read(builder: Any, address: Any, item: Any) -> Any:
+def _read(builder: Builder, address: Value, item: IntegerType) -> Value:
     """A pixel as float32."""
     if isinstance(item, nb_types.Float):
         return builder.load(builder.inttoptr(address, _floats.as_pointer()), align=4)
@@ -28,7 +31,7 @@ def _read(builder: Any, address: Any, item: Any) -> Any:
     return builder.sitofp(wide, _floats)
 
 
-def _write(builder: Any, value: Any, address: Any, item: Any) -> None:
+def _write(builder: Builder, value: Value, address: Value, item: IntegerType) -> None:
     """A pixel as elements: rounded to the nearest whole numbers, halves to even, and clamped."""
     if isinstance(item, nb_types.Float):
         builder.store(value, builder.inttoptr(address, _floats.as_pointer()), align=4)
@@ -41,12 +44,15 @@ def _write(builder: Any, value: Any, address: Any, item: Any) -> None:
     builder.store(pixel, builder.inttoptr(address, kind.as_pointer()), align=1)
 
 
-def _size(item: Any) -> int:
+def _size(item: IntegerType) -> int:
     return int(item.bitwidth) // 8
 
 
-@emitted
-def linear_pixel(typingctx: Any, at: Any, line: Any, x: Any, y: Any, out: Any, like: Any) -> Any:
+@typed_intrinsic
+def linear_pixel(
+    _: Context, at: nb_types.Type, line: nb_types.Type, x: nb_types.Type, y: nb_types.Type, out: nb_types.Type,
+    like: nb_types.Array,
+) -> Definition:  # fmt: skip
     """Write the blend of four pixels.
 
     Parameters
@@ -62,13 +68,13 @@ def linear_pixel(typingctx: Any, at: Any, line: Any, x: Any, y: Any, out: Any, l
     like
         An array of the elements' dtype.
     """
-    item = like.dtype
+    item: Any = like.dtype
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def codegen(context: Target, builder: Builder, signature: Signature, arguments: list[Value]) -> Value:
         at, line, x, y, out, _ = arguments
         x, y = splat(builder, x, _LANES), splat(builder, y, _LANES)
 
-        def across(address: Any) -> Any:
+        def across(address: Value) -> Value:
             left = _read(builder, address, item)
             right = _read(builder, builder.add(address, _i64(3 * _size(item))), item)
             return applied(builder, "fma", x, builder.fsub(right, left), left)
@@ -81,8 +87,11 @@ def linear_pixel(typingctx: Any, at: Any, line: Any, x: Any, y: Any, out: Any, l
     return nb_types.void(whole, whole, real, real, whole, like), codegen
 
 
-@emitted
-def cubic_pixel(typingctx: Any, at: Any, line: Any, across: Any, down: Any, out: Any, like: Any) -> Any:
+@typed_intrinsic
+def cubic_pixel(
+    _: Context, at: nb_types.Type, line: nb_types.Type, across: nb_types.Type, down: nb_types.Type, out: nb_types.Type,
+    like: nb_types.Array,
+) -> Definition:  # fmt: skip
     """Write the weighted sum of four times four pixels.
 
     Parameters
@@ -98,12 +107,12 @@ def cubic_pixel(typingctx: Any, at: Any, line: Any, across: Any, down: Any, out:
     like
         An array of the elements' dtype.
     """
-    item = like.dtype
+    item: Any = like.dtype
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def codegen(context: Target, builder: Builder, signature: Signature, arguments: list[Value]) -> Value:
         at, line, across, down, out, _ = arguments
 
-        def weights(address: Any) -> list[Any]:
+        def weights(address: Value) -> list[Value]:
             four = builder.load(builder.inttoptr(address, _floats.as_pointer()), align=4)
             return [splat(builder, builder.extract_element(four, _i32(k)), _LANES) for k in range(_LANES)]
 
