@@ -56,7 +56,7 @@ class _Package(ModuleType):
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds this package's modules under the other name; below the package there is one module object for both."""
 
-    def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> Any:
+    def find_spec(self, fullname: str, path: object = None, target: ModuleType | None = None) -> Any:
         if not _is_alias(fullname):
             return None
         try:

@@ -26,7 +26,7 @@ def make_function(operator: type[Operator]) -> Any:
     """The function under ``fn`` for an operator."""
     name = operator.name
 
-    def function(*inputs: Any, **kwargs: Any) -> Any:
+    def function(*inputs: object, **kwargs: object) -> Any:
         return traced_call(operator, inputs, kwargs)
 
     from dali_lab.schema.reference import docstring
@@ -58,7 +58,7 @@ def make_function(operator: type[Operator]) -> Any:
 def make_old_function(alias: Alias, operator: type[Operator]) -> Any:
     """The function under ``fn`` for another name of an operator, which warns once if it is an old one."""
 
-    def function(*inputs: Any, **kwargs: Any) -> Any:
+    def function(*inputs: object, **kwargs: object) -> Any:
         if alias.warns:
             warn_renamed(f"fn.{alias.name}", f"fn.{alias.successor}")
         return traced_call(operator, inputs, {**alias.defaults, **kwargs})

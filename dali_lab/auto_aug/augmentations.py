@@ -14,16 +14,17 @@ import numpy.typing as npt
 from dali_lab import fn
 from dali_lab.auto_aug.core import augmentation
 from dali_lab.auto_aug.core.nodes import constant
+from dali_lab.graph.recorder import DataNode
 from dali_lab.model import dtypes
 from dali_lab.model.errors import ArgumentError
 
 
-def warp_x_param(magnitude: Any) -> list[Any]:
+def warp_x_param(magnitude: float) -> list[Any]:
     """The magnitude along x."""
     return [magnitude, 0]
 
 
-def warp_y_param(magnitude: Any) -> list[Any]:
+def warp_y_param(magnitude: float) -> list[Any]:
     """The magnitude along y."""
     return [0, magnitude]
 
@@ -33,13 +34,17 @@ def _warped(data: Any, matrix: Any, fill_value: Any, interp_type: Any) -> Any:
 
 
 @augmentation(mag_range=(0, 0.3), randomly_negate=True, mag_to_param=warp_x_param)
-def shear_x(data: Any, shear: Any, fill_value: Any = 128, interp_type: Any = None) -> Any:
+def shear_x(
+    data: DataNode, shear: DataNode, fill_value: int | None = 128, interp_type: dtypes.DALIInterpType | None = None
+) -> Any:
     """Shear along x."""
     return _warped(data, fn.transforms.shear(shear=shear), fill_value, interp_type)
 
 
 @augmentation(mag_range=(0, 0.3), randomly_negate=True, mag_to_param=warp_y_param)
-def shear_y(data: Any, shear: Any, fill_value: Any = 128, interp_type: Any = None) -> Any:
+def shear_y(
+    data: DataNode, shear: DataNode, fill_value: int | None = 128, interp_type: dtypes.DALIInterpType | None = None
+) -> Any:
     """Shear along y."""
     return _warped(data, fn.transforms.shear(shear=shear), fill_value, interp_type)
 
@@ -51,7 +56,9 @@ def translate_x(data: Any, rel_offset: Any, shape: Any, fill_value: Any = 128, i
 
 
 @augmentation(mag_range=(0, 250), randomly_negate=True, mag_to_param=warp_x_param, name="translate_x")
-def translate_x_no_shape(data: Any, offset: Any, fill_value: Any = 128, interp_type: Any = None) -> Any:
+def translate_x_no_shape(
+    data: DataNode, offset: DataNode, fill_value: int | None = 128, interp_type: dtypes.DALIInterpType | None = None
+) -> Any:
     """Move along x, by pixels."""
     return _warped(data, fn.transforms.translation(offset=offset), fill_value, interp_type)
 
@@ -63,7 +70,9 @@ def translate_y(data: Any, rel_offset: Any, shape: Any, fill_value: Any = 128, i
 
 
 @augmentation(mag_range=(0, 250), randomly_negate=True, mag_to_param=warp_y_param, name="translate_y")
-def translate_y_no_shape(data: Any, offset: Any, fill_value: Any = 128, interp_type: Any = None) -> Any:
+def translate_y_no_shape(
+    data: DataNode, offset: DataNode, fill_value: int | None = 128, interp_type: dtypes.DALIInterpType | None = None
+) -> Any:
     """Move along y, by pixels."""
     return _warped(data, fn.transforms.translation(offset=offset), fill_value, interp_type)
 
@@ -74,13 +83,13 @@ def rotate(data: Any, angle: Any, fill_value: Any = 128, interp_type: Any = None
     return fn.rotate(data, angle=angle, fill_value=fill_value, interp_type=interp_type, keep_size=rotate_keep_size)
 
 
-def shift_enhance_range(magnitude: Any) -> Any:
+def shift_enhance_range(magnitude: float) -> Any:
     """From distances to the neutral factor to factors: magnitudes from -1 to 1 become 0 to 2."""
     return 1 + magnitude
 
 
 @augmentation(mag_range=(0, 0.9), randomly_negate=True, mag_to_param=shift_enhance_range)
-def brightness(data: Any, parameter: Any) -> Any:
+def brightness(data: DataNode, parameter: DataNode) -> Any:
     """Multiply by a factor."""
     return fn.brightness(data, brightness=parameter)
 
@@ -95,12 +104,12 @@ def contrast(data: Any, parameter: Any) -> Any:
 
 
 @augmentation(mag_range=(0, 0.9), randomly_negate=True, mag_to_param=shift_enhance_range)
-def color(data: Any, parameter: Any) -> Any:
+def color(data: DataNode, parameter: DataNode) -> Any:
     """Multiply the saturation by a factor."""
     return fn.saturation(data, saturation=parameter)
 
 
-def sharpness_kernel(magnitude: Any) -> npt.NDArray[Any]:
+def sharpness_kernel(magnitude: float) -> npt.NDArray[Any]:
     """A filter between a blur (-1), the identity (0) and its opposite (1)."""
     blur = np.array([[1, 1, 1], [1, 5, 1], [1, 1, 1]], np.float32) / 13
     identity_ = np.zeros((3, 3), np.float32)
@@ -108,18 +117,18 @@ def sharpness_kernel(magnitude: Any) -> npt.NDArray[Any]:
     return np.asarray(-magnitude * blur + (1 + magnitude) * identity_)
 
 
-def sharpness_kernel_shifted(magnitude: Any) -> npt.NDArray[Any]:
+def sharpness_kernel_shifted(magnitude: float) -> npt.NDArray[Any]:
     """The same for magnitudes from 0 to 2."""
     return sharpness_kernel(magnitude - 1)
 
 
 @augmentation(mag_range=(0, 0.9), randomly_negate=True, mag_to_param=sharpness_kernel, param_device="auto")
-def sharpness(data: Any, kernel: Any) -> Any:
+def sharpness(data: DataNode, kernel: DataNode) -> Any:
     """Blur or sharpen by a filter."""
     return fn.filter(data, kernel)
 
 
-def poster_mask_uint8(magnitude: Any) -> npt.NDArray[np.uint8]:
+def poster_mask_uint8(magnitude: float) -> npt.NDArray[np.uint8]:
     """A mask that keeps so many of the upper bits: 1 to 8 (0 counts as 1)."""
     kept = int(np.clip(np.round(magnitude), 1, 8))
     return np.array(0xFF & ~((1 << (8 - kept)) - 1), np.uint8)
@@ -157,19 +166,19 @@ def solarize_add(data: Any, shift: Any) -> Any:
 
 
 @augmentation
-def invert(data: Any, _: Any) -> Any:
+def invert(data: DataNode, _: DataNode) -> Any:
     """Invert all values."""
     return constant(255, dtype=dtypes.UINT8) - data
 
 
 @augmentation
-def equalize(data: Any, _: Any) -> Any:
+def equalize(data: DataNode, _: DataNode) -> Any:
     """Equalise the histogram of each channel."""
     return fn.equalize(data)
 
 
 @augmentation
-def auto_contrast(data: Any, _: Any) -> Any:
+def auto_contrast(data: DataNode, _: DataNode) -> Any:
     """Stretch each channel to the whole range."""
     low: Any = fn.reductions.min(data, axis_names="HW", keep_dims=True)
     high: Any = fn.reductions.max(data, axis_names="HW", keep_dims=True)
@@ -181,6 +190,6 @@ def auto_contrast(data: Any, _: Any) -> Any:
 
 
 @augmentation
-def identity(data: Any, _: Any) -> Any:
+def identity(data: DataNode, _: DataNode) -> Any:
     """Leave as it is."""
     return data

@@ -11,7 +11,7 @@ from dali_lab.auto_aug.core import Policy
 from dali_lab.auto_aug.core.arguments import for_warps
 from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import constant, draw
-from dali_lab.auto_aug.core.suites import choose, suite, translations, with_signs
+from dali_lab.auto_aug.core.suites import Limits, choose, suite, translations, with_signs
 from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
 from dali_lab.model import dtypes
 from dali_lab.model.errors import ArgumentError, nearest
@@ -148,7 +148,11 @@ def _tables(policy: Policy, length: int) -> tuple[Any, Any, Any, list[list[Augme
 
 
 def _policy(
-    name: str, text: str, use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
+    name: str,
+    text: str,
+    use_shape: bool = False,
+    max_translate_abs: Limits | None = None,
+    max_translate_rel: Limits | None = None,
 ) -> Policy:
     """A policy from lines such as ``equalize 0.8, shear_y 0.8 4``: name, probability and magnitude bin of each step."""
     moves = translations(use_shape, 250, 1.0, max_translate_abs, max_translate_rel)
@@ -166,7 +170,7 @@ def _policy(
 
 @named
 def get_image_net_policy(
-    use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
+    use_shape: bool = False, max_translate_abs: Limits | None = None, max_translate_rel: Limits | None = None
 ) -> Policy:
     """The policy that was found for ImageNet; arguments as in :func:`auto_augment`."""
     return _policy("ImageNetPolicy", _IMAGE_NET, use_shape, max_translate_abs, max_translate_rel)
@@ -174,14 +178,16 @@ def get_image_net_policy(
 
 @named
 def get_reduced_cifar10_policy(
-    use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
+    use_shape: bool = False, max_translate_abs: Limits | None = None, max_translate_rel: Limits | None = None
 ) -> Policy:
     """The policy that was found for a part of CIFAR-10; arguments as in :func:`auto_augment`."""
     return _policy("ReducedCifar10Policy", _REDUCED_CIFAR10, use_shape, max_translate_abs, max_translate_rel)
 
 
 @named
-def get_svhn_policy(use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None) -> Policy:
+def get_svhn_policy(
+    use_shape: bool = False, max_translate_abs: Limits | None = None, max_translate_rel: Limits | None = None
+) -> Policy:
     """The policy that was found for SVHN; arguments as in :func:`auto_augment`."""
     return _policy("SvhnPolicy", _SVHN, use_shape, max_translate_abs, max_translate_rel)
 

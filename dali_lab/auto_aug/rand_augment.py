@@ -10,7 +10,7 @@ from dali_lab.auto_aug.core.arguments import for_warps, need_bins, need_some
 from dali_lab.auto_aug.core.magnitudes import SignedBin
 from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import draw
-from dali_lab.auto_aug.core.suites import choose, suite, translations, with_signs, without
+from dali_lab.auto_aug.core.suites import Limits, choose, suite, translations, with_signs, without
 from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
 from dali_lab.model import dtypes
 from dali_lab.model.errors import ArgumentError
@@ -114,7 +114,7 @@ def apply_rand_augment(
 
 @named
 def get_rand_augment_suite(
-    use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
+    use_shape: bool = False, max_translate_abs: Limits | None = None, max_translate_rel: Limits | None = None
 ) -> list[Augmentation]:
     """The augmentations of the paper, each stronger with a higher bin; arguments as in :func:`rand_augment`."""
     moves = translations(use_shape, 100, 100 / 224, max_translate_abs, max_translate_rel)
@@ -123,7 +123,7 @@ def get_rand_augment_suite(
 
 @named
 def get_rand_augment_non_monotonic_suite(
-    use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
+    use_shape: bool = False, max_translate_abs: Limits | None = None, max_translate_rel: Limits | None = None
 ) -> list[Augmentation]:
     """The same with the ranges of AutoAugment, where a higher bin is not always stronger."""
     moves = translations(use_shape, 100, 100 / 224, max_translate_abs, max_translate_rel)

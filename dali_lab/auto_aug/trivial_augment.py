@@ -8,8 +8,9 @@ from typing import Any
 from dali_lab.auto_aug.core.arguments import for_warps, need_bins, need_some
 from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import draw
-from dali_lab.auto_aug.core.suites import choose, suite, translations, with_signs, without
+from dali_lab.auto_aug.core.suites import Limits, choose, suite, translations, with_signs, without
 from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
+from dali_lab.graph.recorder import DataNode
 from dali_lab.model import dtypes
 
 
@@ -51,10 +52,10 @@ def trivial_augment_wide(
 @named
 def apply_trivial_augment(
     augmentations: Sequence[Augmentation],
-    data: Any,
+    data: DataNode,
     num_magnitude_bins: int = 31,
     seed: int | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """Apply one of the given augmentations to each sample, of a magnitude bin drawn for it.
 
@@ -77,7 +78,7 @@ def apply_trivial_augment(
 
 @named
 def get_trivial_augment_wide_suite(
-    use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
+    use_shape: bool = False, max_translate_abs: Limits | None = None, max_translate_rel: Limits | None = None
 ) -> list[Augmentation]:
     """The 14 augmentations of the paper with its wide ranges; arguments as in :func:`trivial_augment_wide`."""
     moves = translations(use_shape, 32, 1.0, max_translate_abs, max_translate_rel)

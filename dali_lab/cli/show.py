@@ -54,6 +54,6 @@ def graph_lines(graph: Graph, edge_text: Callable[[Any], str | None]) -> list[st
     return lines
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     text = value.name if hasattr(value, "name") and hasattr(value, "value") else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -56,7 +56,7 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
-def converted_callable(function: Any) -> Any:
+def converted_callable(function: object) -> Any:
     """The function to call instead: a rewritten version of functions and methods that are the user's own."""
     if isinstance(function, types.FunctionType):
         return _convert(function) if _is_users(function) else function

@@ -38,7 +38,7 @@ def undefined(name: str) -> Undefined:
     return Undefined(name)
 
 
-def defined(value: Any) -> bool:
+def defined(value: object) -> bool:
     """Whether a variable has a value."""
     return not isinstance(value, Undefined)
 
@@ -51,7 +51,7 @@ def peek(read: Branch, name: str) -> Any:
         return Undefined(name)
 
 
-def ld(value: Any) -> Any:
+def ld(value: object) -> Any:
     """The value of a variable that is read: of a node, the samples that belong to the branch that is being traced.
 
     NVIDIA DALI cuts batches where variables are read, too, so that operators are called in the same order.
@@ -70,7 +70,7 @@ def ld(value: Any) -> Any:
     return value
 
 
-def plain(test: Any) -> Any:
+def plain(test: object) -> Any:
     """A condition that cannot be traced, because its branch leaves a loop or a ``with``."""
     if isinstance(test, DataNode):
         raise GraphError(
@@ -81,14 +81,14 @@ def plain(test: Any) -> Any:
     return test
 
 
-def call(function: Any) -> Any:
+def call(function: object) -> Any:
     """A function about to be called, rewritten too if it is the user's own."""
     from dali_lab.conditionals.rewriting import converted_callable
 
     return converted_callable(function)
 
 
-def final(value: Any) -> Any:
+def final(value: object) -> Any:
     """The result of a function: ``None`` where it came to its end without ``return``."""
     return None if value is nothing else value
 
@@ -104,7 +104,7 @@ def _stack() -> ConditionStack:
 
 
 def if_statement(
-    test: Any,
+    test: object,
     body: Branch,
     orelse: Branch,
     get_state: Branch,
@@ -151,7 +151,7 @@ def if_statement(
     return merged[outputs]
 
 
-def _count_return(stack: ConditionStack, returned: Any) -> None:
+def _count_return(stack: ConditionStack, returned: object) -> None:
     """Count what NVIDIA DALI makes of a ``return`` in a branch: a flag that is cut for each condition around it."""
     if returned is not None and returned is not nothing and returned is not stack.joined:
         _count_unnamed(1 + stack.depth)
@@ -187,12 +187,12 @@ def _check_returns(true: list[Any], false: list[Any], outputs: int) -> None:
             values.append(nothing)
 
 
-def _brought(stack: ConditionStack, value: Any) -> Any:
+def _brought(stack: ConditionStack, value: object) -> Any:
     """All nodes in a value as the branch that is being traced sees them; numbers become nodes."""
     return _map(lambda leaf: _brought_leaf(stack, leaf), value)
 
 
-def _brought_leaf(stack: ConditionStack, leaf: Any) -> Any:
+def _brought_leaf(stack: ConditionStack, leaf: object) -> Any:
     from dali_lab.graph.constants import constant_node
 
     if isinstance(leaf, DataNode):
@@ -236,7 +236,7 @@ def _merge(stack: ConditionStack, predicate: DataNode, true: Any, false: Any, na
     return true
 
 
-def _map(function: Callable[[Any], Any], value: Any) -> Any:
+def _map(function: Callable[[Any], Any], value: object) -> Any:
     if value is None:
         return None
     if isinstance(value, Mapping):
@@ -248,7 +248,7 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
     return function(value)
 
 
-def _shape(value: Any) -> str:
+def _shape(value: object) -> str:
     """The nesting of a value, with a star for each batch."""
     if isinstance(value, DataNode):
         return "*"
@@ -260,19 +260,19 @@ def _shape(value: Any) -> str:
     return "None" if value is None else "text"
 
 
-def if_expression(test: Any, true: Branch, false: Branch) -> Any:
+def if_expression(test: object, true: Branch, false: Branch) -> Any:
     """``a if test else b``."""
     if not isinstance(test, DataNode):
         return true() if test else false()
     return if_statement(test, true, false, tuple, lambda state: None, (), 0, expression=True)
 
 
-def not_(value: Any) -> Any:
+def not_(value: object) -> Any:
     """``not value``."""
     return call_operator("_conditional.not_", (value,), {}) if isinstance(value, DataNode) else not value
 
 
-def _logical(value: Any, name: str, side: str) -> DataNode:
+def _logical(value: object, name: str, side: str) -> DataNode:
     from dali_lab.graph.constants import constant_node
 
     node = value if isinstance(value, DataNode) else constant_node(value)
@@ -288,7 +288,7 @@ def _logical(value: Any, name: str, side: str) -> DataNode:
     return result
 
 
-def and_(left: Any, right: Branch) -> Any:
+def and_(left: object, right: Branch) -> Any:
     """``left and right()``, where the right side is worked out for those samples alone that need it."""
     if not isinstance(left, DataNode):
         return left and right()
@@ -296,7 +296,7 @@ def and_(left: Any, right: Branch) -> Any:
     return if_expression(checked, lambda: _logical(right(), "and", "right"), lambda: checked)
 
 
-def or_(left: Any, right: Branch) -> Any:
+def or_(left: object, right: Branch) -> Any:
     """``left or right()``, where the right side is worked out for those samples alone that need it."""
     if not isinstance(left, DataNode):
         return left or right()
@@ -304,7 +304,7 @@ def or_(left: Any, right: Branch) -> Any:
     return if_expression(checked, lambda: checked, lambda: _logical(right(), "or", "right"))
 
 
-def chain(left: Any, *links: tuple[str, Branch]) -> Any:
+def chain(left: object, *links: tuple[str, Branch]) -> Any:
     """``left < a < b``: comparisons joined by ``and``, each operand worked out once."""
     name, operand = links[0]
     right = operand()

@@ -122,7 +122,7 @@ def _interface(tensor: _Tensor) -> dict[str, Any]:
     }
 
 
-def takes(item: Any, index: int | None = None) -> bool:
+def takes(item: object, index: int | None = None) -> bool:
     """Whether an object can be taken over: it supports DLPack, and its memory is on a device, or on a certain one."""
     if is_capsule(item):
         tensor = _tensor_in(item)
@@ -134,12 +134,12 @@ def takes(item: Any, index: int | None = None) -> bool:
     return int(place[0]) in ON_DEVICE and index in (None, int(place[1]))
 
 
-def is_capsule(item: Any) -> bool:
+def is_capsule(item: object) -> bool:
     """Whether an object is a bare capsule."""
     return type(item).__name__ == "PyCapsule"
 
 
-def interface_of(capsule: Any) -> dict[str, Any] | None:
+def interface_of(capsule: object) -> dict[str, Any] | None:
     """The array interface of a bare capsule, which is not consumed; `None` if it was consumed before."""
     tensor = _tensor_in(capsule)
     return None if tensor is None else _interface(tensor)
@@ -154,7 +154,7 @@ def taken(item: Any, stream: int) -> DeviceArray:
     return DeviceArray(item if is_capsule(item) else item.__dlpack__(stream=stream))
 
 
-def _tensor_in(capsule: Any) -> _Tensor | None:
+def _tensor_in(capsule: object) -> _Tensor | None:
     for name, form in zip(_NAMES, _FORMS, strict=True):
         if _is_valid(capsule, name):
             tensor: _Tensor = ctypes.cast(_pointer_of(capsule, name), ctypes.POINTER(form)).contents.tensor

@@ -80,7 +80,7 @@ class DryLauncher(Launcher):
     def use(self, batch: Batch) -> None:
         """Nothing."""
 
-    def keep(self, thing: Any) -> None:
+    def keep(self, thing: object) -> None:
         """Nothing."""
 
     def then(self, work: Callable[[], None]) -> None:

@@ -97,7 +97,7 @@ def device_batch(data: Any, device: Device, cuda_stream: Any = None, *, copy: bo
     return _copied(device, addresses, table, kind, producers, wait=any(array.changes for array in arrays))
 
 
-def _array(item: Any, device: Device, cuda_stream: Any) -> _Array | None:
+def _array(item: object, device: Device, cuda_stream: object) -> _Array | None:
     """An array in memory of a device; `None` for anything else, such as what lies on another one."""
     interface = _interface(item)
     given = stream_handle(cuda_stream)
@@ -124,7 +124,7 @@ def _aligned(arrays: Sequence[_Array], itemsize: int) -> bool:
     return all(int(interface["data"][0]) % itemsize == 0 for interface in filled)
 
 
-def _interface(item: Any) -> Interface | None:
+def _interface(item: object) -> Interface | None:
     if isinstance(item, np.ndarray):
         return None
     try:  # tensors of PyTorch on the CPU raise, as do ours
@@ -175,7 +175,7 @@ def _table(interfaces: Sequence[Interface], listed: bool) -> tuple[np.ndarray[An
     return starts[0] + step * np.arange(count, dtype=np.int64), [tuple(sample)] * count, kind
 
 
-def _producer(item: Any, interface: Interface) -> int | None:
+def _producer(item: object, interface: Interface) -> int | None:
     """The handle of the stream on which an array was made; `None` if it is complete."""
     if interface.get("version", 0) >= 3:
         return stream_handle(interface.get("stream"))

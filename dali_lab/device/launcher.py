@@ -162,7 +162,7 @@ class Launcher:
                 owner.ready_on(self.stream)
                 owner.used_on(self.stream)
 
-    def keep(self, thing: Any) -> None:
+    def keep(self, thing: object) -> None:
         """Keep something alive until the work has been issued."""
         self._kept.append(thing)
 

@@ -77,7 +77,7 @@ def _takers(device: CudaDevice) -> list[CudaStream]:
     return [taker, device.external(int(torch.cuda.current_stream(device.index).cuda_stream))]
 
 
-def dlpack(batch: Batch, index: int, stream: Any, options: dict[str, Any]) -> Any:
+def dlpack(batch: Batch, index: int, stream: object, options: dict[str, Any]) -> Any:
     """A DLPack capsule of a sample, for work on a consumer's stream (its handle; 1 is the default one, −1 no stream).
 
     The memory is reused only after the work that the consumer's stream was given on it.
@@ -134,7 +134,7 @@ def gathered_on_device(batch: Batch) -> Batch:
     return out
 
 
-def copy_to_device_memory(batch: Batch, address: int, cuda_stream: Any, *, wait: bool = True) -> None:
+def copy_to_device_memory(batch: Batch, address: int, cuda_stream: object, *, wait: bool = True) -> None:
     """Copy all samples, one after the other, to memory of the same GPU, in the order of a consumer's stream.
 
     The calling thread waits for it, unless `wait` is false.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def device_of(batch: Batch) -> Device | None:
     return owner.device if isinstance(owner, Block) else None
 
 
-def _pieces(addresses: Any, sizes: Any) -> list[tuple[int, int, int]]:
+def _pieces(addresses: object, sizes: object) -> list[tuple[int, int, int]]:
     """Samples that follow each other as one piece: ``(start in the packed whole, address, bytes)``."""
     pieces: list[tuple[int, int, int]] = []
     at = 0

@@ -37,7 +37,7 @@ class Batch(Value):
         self.slot, self.outcome = made.slot, made.outcome
 
     @staticmethod
-    def broadcast(sample: Any, batch_size: int, device: Any = None, dtype: Any = None) -> Batch:
+    def broadcast(sample: object, batch_size: int, device: object = None, dtype: object = None) -> Batch:
         """A batch of `batch_size` samples that share the memory of one tensor."""
         one = as_tensor(sample, dtype, device)
         return Batch._holding(one.samples.take(np.zeros(batch_size, np.int64)), one.slot.device)
@@ -62,7 +62,7 @@ class Batch(Value):
         """Index each sample: ``batch.slice[start:stop, 0]``, where bounds can be batches of integers."""
         return Slicing(self)
 
-    def select(self, which: Any) -> Any:
+    def select(self, which: object) -> Any:
         """One sample as a tensor for an integer, some of them as a batch for a slice or a list, all for ``...``."""
         if which is ...:
             return self
@@ -137,7 +137,7 @@ class Slicing:
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         from dali_lab.dynamic.calling import subscripted
 
         return subscripted(self._batch, index)
@@ -203,13 +203,13 @@ def stacked(data: Batch, pad: bool) -> Tensor:
     return Tensor._holding(Samples.of([samples.stacked()], layout)).to_device(data.device)
 
 
-def batch(tensors: Any, dtype: Any = None, device: Any = None, layout: str | None = None) -> Batch:
+def batch(tensors: object, dtype: object = None, device: object = None, layout: str | None = None) -> Batch:
     """A batch with a copy of the data; parameters are those of :class:`Batch`."""
     made = Batch(tensors, dtype, device, layout)
     return made.to_device(made.device, force_copy=True)
 
 
-def as_batch(tensors: Any, dtype: Any = None, device: Any = None, layout: str | None = None) -> Batch:
+def as_batch(tensors: object, dtype: object = None, device: object = None, layout: str | None = None) -> Batch:
     """A batch over the memory of the data, as far as that is possible; parameters are those of :class:`Batch`."""
     if isinstance(tensors, Batch) and dtype is None and device is None and layout is None:
         return tensors

@@ -31,7 +31,7 @@ def call(
     kwargs: Mapping[str, Any],
     *,
     batch_size: int | None = None,
-    place: Any = None,
+    place: object = None,
 ) -> Any:
     """Call an operator on tensors or batches.
 
@@ -62,7 +62,7 @@ def call(
         arguments["device"] = operator.devices[0]
     names = [name for name, value in arguments.items() if isinstance(value, Value)]
 
-    def recorded(*operands: Any) -> Any:
+    def recorded(*operands: object) -> Any:
         nodes = operands[: len(given)]
         connected = dict(zip(names, operands[len(given) :], strict=True))
         return traced_call(operator, nodes, {**arguments, **connected})
@@ -71,7 +71,7 @@ def call(
     return record(recorded, (*values, *(arguments[name] for name in names)), batch_size=batch_size)
 
 
-def by_name(name: str, *inputs: Any, **arguments: Any) -> Any:
+def by_name(name: str, *inputs: object, **arguments: object) -> Any:
     """Call the operator of a name on tensors or batches."""
     return call(find_operator(name), inputs, arguments)
 
@@ -120,7 +120,7 @@ def record(function: Callable[..., Any], operands: Sequence[Any], *, batch_size:
     return tuple(results) if isinstance(found, (list, tuple)) else results[0]
 
 
-def _operand(item: Any) -> Any:
+def _operand(item: object) -> Any:
     if isinstance(item, DataNode):
         raise GraphError(f"takes tensors and batches; {item.name} is a node of a pipeline, which is for fn")
     if isinstance(item, Value) or not is_operand(item) or isinstance(item, (bool, int, float, np.generic)):
@@ -128,13 +128,13 @@ def _operand(item: Any) -> Any:
     return as_tensor(item)
 
 
-def _input(item: Any) -> Any:
+def _input(item: object) -> Any:
     if isinstance(item, (Value, DataNode)):
         return item
     return as_batch(item) if isinstance(item, TensorListCPU) else as_tensor(item)
 
 
-def _argument(operator: type[Operator], name: str, value: Any) -> Any:
+def _argument(operator: type[Operator], name: str, value: object) -> Any:
     """An argument as operators take it: types are plain, and tensors of the argument's type."""
     if isinstance(value, DType):
         return value.type_id
@@ -172,7 +172,7 @@ def _backend(operator: type[Operator], place: Device) -> str:
     return place.device_type
 
 
-def subscripted(value: Value, index: Any) -> Any:
+def subscripted(value: Value, index: object) -> Any:
     """``value[index]``, sample by sample for a batch.
 
     Raises
@@ -190,7 +190,7 @@ def subscripted(value: Value, index: Any) -> Any:
         return value
     bounds: list[Any] = []
 
-    def placed(bound: Any) -> Any:
+    def placed(bound: object) -> Any:
         if isinstance(bound, Value):
             bounds.append(bound)
             return len(bounds), ...
@@ -202,7 +202,7 @@ def subscripted(value: Value, index: Any) -> Any:
     ]
 
     def recorded(node: DataNode, *nodes: DataNode) -> Any:
-        def filled(bound: Any) -> Any:
+        def filled(bound: object) -> Any:
             return nodes[bound[0] - 1] if isinstance(bound, tuple) else bound
 
         whole = tuple(
@@ -217,7 +217,7 @@ def subscripted(value: Value, index: Any) -> Any:
 def _expression(name: str) -> Callable[..., Any]:
     recorded = getattr(DataNode, name)
 
-    def method(self: Value, *others: Any) -> Any:
+    def method(self: Value, *others: object) -> Any:
         return expression(recorded, (self, *others))
 
     method.__name__ = name

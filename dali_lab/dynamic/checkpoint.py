@@ -69,7 +69,7 @@ class Checkpoint:
     def __contains__(self, name: object) -> bool:
         return str(name) in self._objects
 
-    def register(self, op: Any, name: str | None = None) -> str:
+    def register(self, op: object, name: str | None = None) -> str:
         """Add a reader or a generator; a state that waits under its name is set.
 
         Parameters
@@ -131,7 +131,7 @@ class Checkpoint:
         entry = self._entries.get(str(name))
         return None if entry is None else entry.state
 
-    def set_state(self, name: str, value: Any, op_type: type | str | None = None) -> None:
+    def set_state(self, name: str, value: object, op_type: type | str | None = None) -> None:
         """Keep a state, for :meth:`register` or :meth:`restore` to set it.
 
         Parameters

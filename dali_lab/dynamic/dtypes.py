@@ -120,12 +120,12 @@ def dtype(kind: Any) -> DType:
     return _BY_TYPE[wanted]
 
 
-def type_id(kind: Any) -> DALIDataType:
+def type_id(kind: object) -> DALIDataType:
     """The :class:`~dali_lab.types.DALIDataType` of a :class:`DType`, or of what is one already."""
     return dtype(kind).type_id
 
 
-def numbers_from(data: Any, kind: DType | None = None) -> npt.NDArray[Any]:
+def numbers_from(data: object, kind: DType | None = None) -> npt.NDArray[Any]:
     """Numbers of Python, single or in nested lists, as an array.
 
     Parameters

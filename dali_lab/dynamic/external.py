@@ -95,7 +95,7 @@ class ExternalSource:
                     return
                 yield item
 
-    def _made(self, data: Any, batch_size: int | None, index: int) -> Any:
+    def _made(self, data: object, batch_size: int | None, index: int) -> Any:
         options = {"dtype": self._dtypes[index], "device": self._device, "layout": self._layouts[index]}
         if isinstance(data, (Batch, TensorListCPU)):
             made = as_batch(data, **options)
@@ -105,7 +105,7 @@ class ExternalSource:
         one = as_tensor(data, **options)
         return one if batch_size is None else Batch.broadcast(one, batch_size)
 
-    def _for_each(self, value: Any) -> Sequence[Any]:
+    def _for_each(self, value: object) -> Sequence[Any]:
         if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
             return (value,) * self._outputs
         if len(value) != self._outputs:

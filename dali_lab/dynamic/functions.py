@@ -20,7 +20,7 @@ def make_function(operator: type[Operator]) -> Any:
     """The function for an operator."""
 
     def function(
-        *inputs: Any, batch_size: int | None = None, device: Any = None, rng: Any = None, **arguments: Any
+        *inputs: object, batch_size: int | None = None, device: object = None, rng: object = None, **arguments: object
     ) -> Any:
         if operator.random and arguments.get("seed") is None:
             arguments["_random_state"] = drawn_state(rng)

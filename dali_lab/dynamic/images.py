@@ -43,7 +43,7 @@ def imread(filepaths: Any, /, *, device: Any = "cpu", **arguments: Any) -> Any:
     return call(find_operator("decoders.image"), [by_name("io.file.read", paths)], arguments, place=device)
 
 
-def _characters(path: Any) -> Any:
+def _characters(path: object) -> Any:
     if not isinstance(path, (str, Path)):
         raise TypeError(f"takes paths, got {type(path).__name__}")
     return np.frombuffer(str(path).encode(), np.uint8)

@@ -75,7 +75,7 @@ class Device:
 Device.CPU = Device("cpu")
 
 
-def device(obj: Any, id: int | None = None) -> Any:  # noqa: A002  (NVIDIA DALI's name)
+def device(obj: object, id: int | None = None) -> Any:  # noqa: A002  (NVIDIA DALI's name)
     """A :class:`Device` from its name, a device of PyTorch or another one; `None` stays `None`.
 
     Raises

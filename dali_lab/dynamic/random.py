@@ -83,14 +83,14 @@ class RNG:
         return f"Philox_{self._key:016X}_{self._high:016X}:{self._position >> 2:016X}_{self._position & 3}"
 
     @state.setter
-    def state(self, value: Any) -> None:
+    def state(self, value: object) -> None:
         self.set_state(value)
 
-    def get_state(self, *, cuda_stream: Any = None) -> str:
+    def get_state(self, *, cuda_stream: object = None) -> str:
         """The same as :attr:`state`."""
         return self.state
 
-    def set_state(self, value: Any) -> None:
+    def set_state(self, value: object) -> None:
         """Go on from a state that :attr:`state` gave.
 
         Raises
@@ -121,7 +121,7 @@ def set_seed(seed: int) -> None:
     get_default_rng().seed = seed
 
 
-def drawn_state(rng: Any) -> tuple[int, ...]:
+def drawn_state(rng: object) -> tuple[int, ...]:
     """The state of the generator of one call of an operator: the next integers of the one that is given.
 
     Raises

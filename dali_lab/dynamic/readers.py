@@ -95,7 +95,7 @@ class Reader:
         size = batch_size or self._batch_size or self._made_for or 1
         return dict(self._open(size, None).reader_meta("reader"))
 
-    def get_state(self, cuda_stream: Any = None) -> str:
+    def get_state(self, cuda_stream: object = None) -> str:
         """The position of the reader, as text.
 
         Raises

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 from dali_lab.executor.immediate import ImmediateGraph
 from dali_lab.executor.pool import ThreadPool
@@ -49,7 +48,7 @@ def key_of(call: OpCall, results: Sequence[DataNode], single: bool) -> Hashable:
     )  # fmt: skip
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Whether two values that are printed alike are the same."""
     if isinstance(value, (list, tuple)):
         return len(value) <= _MOST_VALUES and all(map(_is_plain, value))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 
 def get_current_stream() -> None:
     """The stream that was set for this thread: none."""
@@ -15,7 +13,7 @@ def get_default_stream(device_id: int | None = None) -> None:
     return
 
 
-def set_default_stream(cuda_stream: Any, /, device_id: int | None = None) -> None:
+def set_default_stream(cuda_stream: object, /, device_id: int | None = None) -> None:
     """Takes `None`, so that programs which reset the stream run.
 
     Raises
@@ -27,7 +25,7 @@ def set_default_stream(cuda_stream: Any, /, device_id: int | None = None) -> Non
         raise RuntimeError("operators run on streams of the executor's own; none can be given")
 
 
-def set_current_stream(cuda_stream: Any, /) -> None:
+def set_current_stream(cuda_stream: object, /) -> None:
     """As :func:`set_default_stream`."""
     set_default_stream(cuda_stream)
 

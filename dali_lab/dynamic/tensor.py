@@ -95,7 +95,7 @@ class Tensor(Value):
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._tensor().__dlpack_device__()
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         """A part of it: integers, slices, ``...`` and tensors of one integer; bounds beyond the end are cut."""
         from dali_lab.dynamic.calling import subscripted
 
@@ -148,15 +148,17 @@ def _made(data: Any, dtype: Any, device: Any, layout: str | None) -> Tensor:
     return made._converted(dtype, layout, device)
 
 
-def _is_plain(data: Any) -> bool:
+def _is_plain(data: object) -> bool:
     return isinstance(data, (bool, int, float, list, tuple, range)) or not (hasattr(data, "__len__") or _is_array(data))
 
 
-def _is_array(data: Any) -> bool:
+def _is_array(data: object) -> bool:
     return any(hasattr(data, name) for name in ("__array__", "__dlpack__", "__cuda_array_interface__"))
 
 
-def tensor(data: Any, dtype: Any = None, device: Any = None, layout: str | None = None, pad: bool = False) -> Tensor:
+def tensor(
+    data: object, dtype: object = None, device: object = None, layout: str | None = None, pad: bool = False
+) -> Tensor:
     """A tensor with a copy of the data.
 
     Parameters
@@ -173,7 +175,9 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, layout: str | None 
     return Tensor(data, dtype, device, layout, copy=True)
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None, layout: str | None = None, pad: bool = False) -> Tensor:
+def as_tensor(
+    data: object, dtype: object = None, device: object = None, layout: str | None = None, pad: bool = False
+) -> Tensor:
     """A tensor over the memory of the data, as far as that is possible; parameters are those of :func:`tensor`."""
     from dali_lab.dynamic.batch import Batch, stacked
 

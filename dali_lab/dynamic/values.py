@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+
+import numpy.typing as npt
 
 from dali_lab.device.transfer import download
 from dali_lab.dynamic.dtypes import DType, dtype
@@ -20,8 +22,12 @@ EXPRESSIONS = [
 
 if TYPE_CHECKING:
 
-    def _binary(self: Value, other: Any, /) -> Any: ...
+    def _binary(self: Value, other: Operand, /) -> Any: ...
     def _unary(self: Value) -> Any: ...
+
+
+Operand: TypeAlias = "Value | npt.ArrayLike"
+"""The other side of an expression with a tensor or a batch."""
 
 
 class Value:
@@ -99,7 +105,7 @@ class Value:
         """Number of dimensions of a sample."""
         return self.samples.ndim
 
-    def to_device(self, place: Any, force_copy: bool = False) -> Self:
+    def to_device(self, place: object, force_copy: bool = False) -> Self:
         """The same data on another device.
 
         Parameters

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
 
 from dali_lab.device.interface import Device
 from dali_lab.device.transfer import download, upload
@@ -215,7 +214,7 @@ class Runner:
         return upload(batch, device) if to == "gpu" else download(batch)
 
     @staticmethod
-    def _check_output(index: int, batch: Batch, dtype: Any, ndim: int | None, layout: str | None) -> None:
+    def _check_output(index: int, batch: Batch, dtype: object, ndim: int | None, layout: str | None) -> None:
         for what, expected, got in (
             ("dtype", dtype, batch.dtype),
             ("number of dimensions", ndim, batch.ndim),

@@ -109,7 +109,7 @@ class Settings:
         return list(zip(*columns, strict=True))
 
 
-def _count(name: str, value: Any) -> int | None:
+def _count(name: str, value: object) -> int | None:
     """A number of at least 1; `None` and −1 mean not given."""
     if value is None or (isinstance(value, SupportsIndex) and value == -1):
         return None
@@ -120,7 +120,7 @@ def _count(name: str, value: Any) -> int | None:
     return count
 
 
-def _depth(value: Any, exec_async: bool) -> int | Mapping[str, int]:
+def _depth(value: object, exec_async: bool) -> int | Mapping[str, int]:
     name = "prefetch_queue_depth"
     if isinstance(value, Mapping):
         if set(value) != {"cpu_size", "gpu_size"}:
@@ -131,7 +131,7 @@ def _depth(value: Any, exec_async: bool) -> int | Mapping[str, int]:
     return _count(name, value) or 2
 
 
-def _described(name: str, value: Any, kind: type) -> Any:
+def _described(name: str, value: object, kind: type) -> Any:
     for item in value if isinstance(value, (list, tuple)) else (value,):
         if item is not None and (not isinstance(item, kind) or isinstance(item, bool)):
             raise ArgumentTypeError(f"takes {kind.__name__}, a list of it, or None; got {item!r}", argument=name)

@@ -87,7 +87,7 @@ def trusting(graph: Graph) -> Graph:
     return graph.replaced(nodes=nodes)
 
 
-def dump(graph: Graph, path: PathLike, to: str | None = None, **options: Any) -> None:
+def dump(graph: Graph, path: PathLike, to: str | None = None, **options: object) -> None:
     """Write a graph to a file.
 
     Parameters
@@ -105,7 +105,7 @@ def dump(graph: Graph, path: PathLike, to: str | None = None, **options: Any) ->
     write_bytes(path, dumps(graph, to or format_of(path).name, **options))
 
 
-def dumps(graph: Graph, to: str, **options: Any) -> bytes:
+def dumps(graph: Graph, to: str, **options: object) -> bytes:
     """A graph in a form, as the bytes of its file.
 
     Raises

@@ -34,7 +34,7 @@ _NON_FINITE = ("nan", "inf", "-inf")
 _LARGE = 256
 
 
-def encode(value: Any, arg: Arg | None = None) -> Any:
+def encode(value: object, arg: Arg | None = None) -> Any:
     """A value as JSON; `arg` is the declaration of its argument, if there is one."""
     if arg is not None and arg.type not in ("object", "number", "string", "layout"):
         if arg.vector and isinstance(value, (list, tuple)):
@@ -43,7 +43,7 @@ def encode(value: Any, arg: Arg | None = None) -> Any:
     return _encode(value)
 
 
-def _encode_typed(value: Any, arg: Arg) -> Any:
+def _encode_typed(value: object, arg: Arg) -> Any:
     if isinstance(value, dtypes.NamedEnum) and type(value) is _kind(arg):
         return value.name
     if arg.type == "float" and type(value) is float and not _is_finite(value):
@@ -67,7 +67,7 @@ def _non_finite(value: float) -> str:
     return "nan" if value != value else "inf" if value > 0 else "-inf"
 
 
-def _encode(value: Any) -> Any:
+def _encode(value: object) -> Any:
     if value is None or isinstance(value, bool) or type(value) in (str, int):
         return value
     if type(value) is float:
@@ -96,7 +96,7 @@ def _encode(value: Any) -> Any:
     return {"$python": reference.name}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return _non_finite(value) if isinstance(value, float) and not _is_finite(value) else value
 
 
@@ -110,7 +110,7 @@ def _encode_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     return {**entry, "base64": base64.b64encode(little.tobytes()).decode("ascii")}
 
 
-def decode(raw: Any, arg: Arg | None = None) -> Any:
+def decode(raw: object, arg: Arg | None = None) -> Any:
     """The value that :func:`encode` wrote; a value that the argument does not take is kept as it is.
 
     Raises
@@ -129,7 +129,7 @@ def decode(raw: Any, arg: Arg | None = None) -> Any:
         return _members(value, _kind(arg))  # what this operator refuses is for verification to say
 
 
-def _members(value: Any, kind: type[dtypes.NamedEnum] | None) -> Any:
+def _members(value: object, kind: type[dtypes.NamedEnum] | None) -> Any:
     """`value` with names of members as members."""
     if kind is None:
         return value
@@ -138,7 +138,7 @@ def _members(value: Any, kind: type[dtypes.NamedEnum] | None) -> Any:
     return kind[value] if isinstance(value, str) and value in kind.__members__ else value
 
 
-def _decode(raw: Any) -> Any:
+def _decode(raw: object) -> Any:
     if isinstance(raw, list):
         return tuple(_decode(item) for item in raw)
     if isinstance(raw, dict):
@@ -170,7 +170,7 @@ def _decode_array(raw: dict[str, Any]) -> Any:
     return np.array([float(item) if isinstance(item, str) else item for item in entry["data"]], dtype).reshape(shape)
 
 
-def _dtype(name: Any) -> np.dtype[Any]:
+def _dtype(name: object) -> np.dtype[Any]:
     dtype = np.dtype(name) if isinstance(name, str) else np.dtype(object)
     if dtype.kind not in "biufc":
         raise ValueError(f"{name!r} is no type of numbers")

@@ -274,7 +274,7 @@ def _argument(item: Any, graph: Graph) -> Argument:
     return Argument(node, name, float(low), float(high))
 
 
-def _overlay(item: Any, graph: Graph) -> Overlay:
+def _overlay(item: object, graph: Graph) -> Overlay:
     if not isinstance(item, dict) or not {"kind", "from", "on"} <= set(item) <= {"kind", "from", "on", "relative"}:
         raise FormatError(f"an item of 'overlays' in {ENTRY_FILE} should have kind, from and on")
     if item["kind"] not in OVERLAYS:

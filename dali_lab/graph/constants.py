@@ -139,7 +139,12 @@ def Constant(  # noqa: N802  (NVIDIA DALI's name)
 
 
 def ConstantNode(  # noqa: N802  (NVIDIA DALI's name)
-    device: str | None, value: Any, dtype: dtypes.DALIDataType | None, shape: Any, layout: str | None, **kwargs: Any
+    device: str | None,
+    value: object,
+    dtype: dtypes.DALIDataType | None,
+    shape: object,
+    layout: str | None,
+    **kwargs: object,
 ) -> DataNode:
     """A node that yields `value` for each sample, also where :func:`Constant` would give a number."""
     return constant_node(value, dtype=dtype, shape=shape, layout=layout, device=device, **kwargs)

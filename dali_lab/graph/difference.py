@@ -176,7 +176,7 @@ def _described(node: Node) -> str:
     return f"{node.op} of {inputs}" if inputs else node.op
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return "not set"
     if isinstance(value, Edge):

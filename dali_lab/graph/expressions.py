@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from dali_lab.graph.recorder import DataNode, _NewAxis
 from dali_lab.model.dtypes import to_dali_type
@@ -14,8 +15,11 @@ from dali_lab.model.scalars import ScalarConstant
 
 MAX_SUBSCRIPTS = 32
 
+Operand: TypeAlias = DataNode | ScalarConstant | npt.ArrayLike
+"""One side of an expression: a node, a constant with a type, a number, or numbers that become a constant node."""
 
-def is_operand(value: Any) -> bool:
+
+def is_operand(value: object) -> bool:
     """Whether `value` can stand beside a node in an expression: a node, a number, a list of numbers or an array."""
     if isinstance(value, (DataNode, ScalarConstant, bool, int, float, np.ndarray, np.generic)):
         return True
@@ -81,7 +85,7 @@ def _scalar(operand: Any) -> ScalarConstant | None:
     return None
 
 
-def subscript(node: DataNode, index: Any) -> DataNode:
+def subscript(node: DataNode, index: object) -> DataNode:
     """Record ``node[index]``.
 
     Parameters
@@ -142,7 +146,7 @@ def subscript(node: DataNode, index: Any) -> DataNode:
     return result
 
 
-def _bound(value: Any, *, whole: bool = True) -> Any:
+def _bound(value: object, *, whole: bool = True) -> Any:
     """An index as an integer or a node; a whole number written as a float is fine in a slice."""
     if isinstance(value, DataNode):
         return value

@@ -275,7 +275,7 @@ class Graph:
                     result.append(name)
         return result
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """A picture for notebooks, if a drawer is registered (:func:`show_graphs_with`)."""
         text = f"Graph of {len(self.nodes)} nodes: {', '.join(self.nodes)}"
         return {**(_drawers[-1](self) if _drawers else {}), "text/plain": text}
@@ -305,7 +305,7 @@ def unique_name(wanted: str, taken: Iterable[str] | Mapping[str, Any]) -> str:
     return f"{wanted}_{number}"
 
 
-def same_values(left: Any, right: Any) -> bool:
+def same_values(left: object, right: object) -> bool:
     """Equality of argument values of any kind: arrays by content, nan equal to nan, 1 and 1.0 and True different."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return left.keys() == right.keys() and all(same_values(left[key], right[key]) for key in left)

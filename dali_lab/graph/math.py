@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dali_lab.graph.expressions import operation
+from dali_lab.graph.expressions import Operand, operation
 from dali_lab.graph.recorder import DataNode
 
 
 def _unary(name: str, description: str) -> Callable[[Any], DataNode]:
-    def function(input: Any) -> DataNode:
+    def function(input: Operand) -> DataNode:
         return operation(name, input)
 
     function.__name__ = function.__qualname__ = name
@@ -47,32 +47,32 @@ acosh = _unary("acosh", "The inverse hyperbolic cosine.")
 atanh = _unary("atanh", "The inverse hyperbolic tangent.")
 
 
-def min(left: Any, right: Any) -> DataNode:
+def min(left: Operand, right: Operand) -> DataNode:
     """The smaller of two operands, in their common type."""
     return operation("min", left, right)
 
 
-def max(left: Any, right: Any) -> DataNode:
+def max(left: Operand, right: Operand) -> DataNode:
     """The larger of two operands, in their common type."""
     return operation("max", left, right)
 
 
-def pow(base: Any, exponent: Any) -> DataNode:
+def pow(base: Operand, exponent: Operand) -> DataNode:
     """`base` to the power of `exponent`, in their common type; an integer to a negative power is 0."""
     return operation("pow", base, exponent)
 
 
-def fpow(base: Any, exponent: Any) -> DataNode:
+def fpow(base: Operand, exponent: Operand) -> DataNode:
     """`base` to the power of `exponent`, in floating point."""
     return operation("fpow", base, exponent)
 
 
-def atan2(x: Any, y: Any) -> DataNode:
+def atan2(x: Operand, y: Operand) -> DataNode:
     """The angle whose tangent is ``x / y``, in radians, in the quadrant given by the signs of both."""
     return operation("atan2", x, y)
 
 
-def clamp(value: Any, lo: Any, hi: Any) -> DataNode:
+def clamp(value: Operand, lo: Operand, hi: Operand) -> DataNode:
     """`value`, not below `lo` and not above `hi`, in their common type."""
     return operation("clamp", value, lo, hi)
 

@@ -70,14 +70,14 @@ def compared_arguments(node: Node) -> dict[str, Any]:
     return {name: _single(value) if name in floats else value for name, value in arguments.items()}
 
 
-def _single(value: Any) -> Any:
+def _single(value: object) -> Any:
     if type(value) is float:
         with np.errstate(over="ignore"):
             return float(np.float32(value))
     return tuple(map(_single, value)) if isinstance(value, (list, tuple)) else value
 
 
-def is_default(arg: Arg | None, value: Any) -> bool:
+def is_default(arg: Arg | None, value: object) -> bool:
     """Whether giving an argument this value is the same as not giving it."""
     from dali_lab.graph.graph import same_values
 
@@ -103,5 +103,5 @@ def meaningful_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _same(left: Any, right: Any) -> bool:
+def _same(left: object, right: object) -> bool:
     return type(left) is type(right) and bool(left == right)

@@ -234,7 +234,7 @@ class DataNode:
     def _on(self, device: str) -> DataNode:
         return self if self.device == device else DataNode(self.source, self.index, device)
 
-    def shape(self, *, dtype: Any = None, device: str = "cpu") -> DataNode:
+    def shape(self, *, dtype: object = None, device: str = "cpu") -> DataNode:
         """The shapes of the samples, as a node of one-dimensional tensors."""
         from dali_lab.graph.tracing import call_operator
 
@@ -252,7 +252,7 @@ class DataNode:
         """The source of each sample, as a node of bytes."""
         return self.property("source_info", device=device)
 
-    def __getitem__(self, index: Any) -> DataNode:
+    def __getitem__(self, index: object) -> DataNode:
         from dali_lab.graph.expressions import subscript
 
         return subscript(self, index)

@@ -75,7 +75,7 @@ def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], t
     return nodes[0] if len(nodes) == 1 else list(nodes)
 
 
-def _has_nodes(item: Any) -> bool:
+def _has_nodes(item: object) -> bool:
     return isinstance(item, list) and any(isinstance(each, DataNode) for each in item)
 
 
@@ -168,7 +168,7 @@ def check_input_count(operator: type[Operator], count: int) -> None:
         )
 
 
-def _as_node(operator: type[Operator], item: Any, index: int) -> DataNode:
+def _as_node(operator: type[Operator], item: object, index: int) -> DataNode:
     if isinstance(item, DataNode):
         return item
     from dali_lab.graph.constants import implied_constant

@@ -48,7 +48,7 @@ class Feature(str):
         return self.shape, self.type, self.default, self.fixed
 
 
-def FixedLenFeature(shape: Iterable[int], dtype: int, default_value: Any) -> Feature:
+def FixedLenFeature(shape: Iterable[int], dtype: int, default_value: object) -> Feature:
     """A feature with the same shape in all records; one string for ``tfrecord.string``, whose shape is ``[]`` or [1].
 
     Parameters

@@ -28,12 +28,12 @@ class _Capsule:
         return (1, 0)
 
 
-def from_capsule(capsule: Any) -> Array:
+def from_capsule(capsule: object) -> Array:
     """An array over the memory of a bare DLPack capsule, which is used up."""
     return np.from_dlpack(_Capsule(capsule))
 
 
-def is_array_like(value: Any) -> bool:
+def is_array_like(value: object) -> bool:
     """Whether :func:`array_of` may take `value`."""
     if isinstance(value, (np.ndarray, np.generic, bytes, bytearray, memoryview)):
         return True
@@ -42,7 +42,7 @@ def is_array_like(value: Any) -> bool:
     return any(hasattr(value, name) for name in ("__array_interface__", "__dlpack__", "__array__"))
 
 
-def array_of(value: Any) -> Array:
+def array_of(value: object) -> Array:
     """An array over the memory of a numpy array, a buffer, a DLPack object or capsule, or what has ``__array__``.
 
     Raises
@@ -75,7 +75,7 @@ def array_of(value: Any) -> Array:
     return array
 
 
-def _is_on_cpu(value: Any) -> bool:
+def _is_on_cpu(value: object) -> bool:
     device = value.__dlpack_device__() if hasattr(value, "__dlpack_device__") else (1, 0)
     return int(device[0]) in (1, 3, 11)
 
@@ -117,7 +117,7 @@ def address_of(target: Any) -> int:
     raise TypeError(f"an address is a number, a ctypes pointer or an array, not {type(target).__name__}")
 
 
-def copy_out(batch: Batch, target: Any) -> None:
+def copy_out(batch: Batch, target: object) -> None:
     """Copy all samples, one after the other, to an address in CPU memory."""
     address = address_of(target)
     for source, size in zip(batch.addresses.tolist(), (batch.sizes * batch.itemsize).tolist(), strict=True):

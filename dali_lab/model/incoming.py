@@ -18,7 +18,7 @@ from dali_lab.model.foreign import from_capsule
 Array = npt.NDArray[Any]
 
 
-def to_array(item: Any) -> Array:
+def to_array(item: object) -> Array:
     """One array-like as a numpy array on the CPU, copied only where that cannot be avoided.
 
     Raises
@@ -45,7 +45,7 @@ def to_array(item: Any) -> Array:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _from_gpu(item: Any) -> Array:
+def _from_gpu(item: object) -> Array:
     if hasattr(item, "get"):
         return np.asarray(item.get())
     try:
@@ -58,14 +58,14 @@ def _from_gpu(item: Any) -> Array:
     return np.asarray((cupy.asarray(item) if known else cupy.from_dlpack(item)).get())
 
 
-def _layout_of(data: Any) -> str:
+def _layout_of(data: object) -> str:
     layout = getattr(data, "layout", None)
     value = layout() if callable(layout) else layout
     return value if isinstance(value, str) else ""
 
 
 def incoming_batch(
-    data: Any,
+    data: object,
     *,
     layout: str | None = None,
     dtype: DALIDataType | None = None,

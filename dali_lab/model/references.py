@@ -63,7 +63,7 @@ class PythonReference:
         return f"<Python object {self.name or self.text}>"
 
 
-def reference_to(value: Any) -> PythonReference:
+def reference_to(value: object) -> PythonReference:
     """A reference to `value`: by module and name if importing that gives the very same object."""
     module = getattr(value, "__module__", None)
     name = getattr(value, "__qualname__", None)
@@ -77,7 +77,7 @@ def reference_to(value: Any) -> PythonReference:
     return PythonReference(None, text if len(text) <= 200 else text[:199] + "…")
 
 
-def trusted(value: Any) -> Any:
+def trusted(value: object) -> Any:
     """`value` with all references in it imported."""
     if isinstance(value, PythonReference):
         return value.resolve()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from dali_lab.model import dtypes
 from dali_lab.model.references import PythonReference
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """A value in a few characters."""
     if isinstance(value, dtypes.NamedEnum):
         return value.name

@@ -122,7 +122,7 @@ class TensorCPU:
         """Address of the first element."""
         return int(self._batch.addresses[self._index])
 
-    def copy_to_external(self, ptr: Any, *args: Any, **options: Any) -> None:
+    def copy_to_external(self, ptr: object, *args: Any, **options: Any) -> None:
         """Copy the elements to an address in CPU memory (an integer, a ``ctypes`` pointer, an array)."""
         copy_out(self._own(), ptr)
 
@@ -186,7 +186,7 @@ class TensorCPU:
     def _make_copy(self) -> TensorCPU:
         return type(self)(self._array().copy(), self.layout())
 
-    def _set_stream(self, stream: Any) -> None:
+    def _set_stream(self, stream: object) -> None:
         """CPU memory belongs to no stream."""
 
 
@@ -247,7 +247,7 @@ class TensorGPU(TensorCPU):
         return self.as_cpu()._array() if self._batch.device is not None else super()._array()
 
     def copy_to_external(
-        self, ptr: Any, cuda_stream: Any = None, non_blocking: bool = False, use_copy_kernel: bool = False
+        self, ptr: object, cuda_stream: object = None, non_blocking: bool = False, use_copy_kernel: bool = False
     ) -> None:
         """Copy the elements to memory of the GPU, in the order of a stream (the default one if none is given).
 
@@ -265,7 +265,7 @@ class TensorGPU(TensorCPU):
         copy_to_gpu(self._own(), ptr, cuda_stream, non_blocking)
 
 
-def copy_to_gpu(batch: Batch, target: Any, cuda_stream: Any, non_blocking: bool) -> None:
+def copy_to_gpu(batch: Batch, target: object, cuda_stream: object, non_blocking: bool) -> None:
     """Copy a batch to an address, of the GPU if the batch is there."""
     if batch.device is None or batch.device.kind != "cuda":
         copy_out(download(batch), target)

@@ -258,7 +258,7 @@ class TensorListCPU:
         self._batch = gathered(self._batch)
         return int(self._batch.addresses[0])
 
-    def copy_to_external(self, ptr: Any, *args: Any, **options: Any) -> None:
+    def copy_to_external(self, ptr: object, *args: Any, **options: Any) -> None:
         """Copy all samples, one after the other, to an address in CPU memory (an integer, a pointer, an array)."""
         copy_out(self._batch, ptr)
 
@@ -269,7 +269,7 @@ class TensorListCPU:
         copies = [array.copy() for array in self._batch.arrays()]
         return type(self)(Batch.of(copies, self.layout(), self.dtype) if copies else self._batch)
 
-    def _set_stream(self, stream: Any) -> None:
+    def _set_stream(self, stream: object) -> None:
         """CPU memory belongs to no stream."""
 
 
@@ -292,7 +292,7 @@ class TensorListGPU(TensorListCPU):
         return self[index]
 
     def copy_to_external(
-        self, ptr: Any, cuda_stream: Any = None, non_blocking: bool = False, use_copy_kernel: bool = False
+        self, ptr: object, cuda_stream: object = None, non_blocking: bool = False, use_copy_kernel: bool = False
     ) -> None:
         """Copy all samples, one after the other, to memory of the GPU; arguments as for a single tensor."""
         copy_to_gpu(self._batch, ptr, cuda_stream, non_blocking)

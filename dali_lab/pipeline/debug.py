@@ -117,7 +117,7 @@ class DebugPipeline(Pipeline):
         if self._settings.batch_size is None:
             raise ArgumentError("must be given", argument="batch_size", origin=user_line())
 
-    def run(self, cuda_stream: Any = None, /, **pipeline_inputs: Any) -> tuple[TensorListCPU, ...]:
+    def run(self, cuda_stream: object = None, /, **pipeline_inputs: object) -> tuple[TensorListCPU, ...]:
         """Call the function once and return its outputs."""
         self.build()
         for name, data in pipeline_inputs.items():
@@ -137,14 +137,14 @@ class DebugPipeline(Pipeline):
         """Run, and keep the outputs for :meth:`share_outputs`."""
         self._ready.append(self.run())
 
-    def share_outputs(self, cuda_stream: Any = None) -> tuple[TensorListCPU, ...]:
+    def share_outputs(self, cuda_stream: object = None) -> tuple[TensorListCPU, ...]:
         """The outputs of the oldest :meth:`schedule_run`."""
         return self._ready.popleft()
 
     def release_outputs(self) -> None:
         """Outputs own their memory: nothing to do."""
 
-    def _feed(self, data_node: DataNode | str, data: Any, layout: str | None, cuda_stream: Any) -> None:
+    def _feed(self, data_node: DataNode | str, data: object, layout: str | None, cuda_stream: object) -> None:
         name = data_node if isinstance(data_node, str) else data_node.name
         self._fed.setdefault(name, deque()).append((data, layout))
 
@@ -171,7 +171,7 @@ class DebugPipeline(Pipeline):
     def _make_recorder(self) -> Recorder:
         return _DebugRecorder(weakref.ref(self))
 
-    def _adopted(self, item: Any) -> DataNode | None:
+    def _adopted(self, item: object) -> DataNode | None:
         """Data from outside as a node: a tensor list, or a list of arrays that are the samples."""
         is_list = isinstance(item, (list, tuple)) and len(item) > 0 and all(map(_is_array, item))
         if not isinstance(item, TensorListCPU) and not is_list:
@@ -274,7 +274,7 @@ class DebugPipeline(Pipeline):
         return place.source.draw(count)
 
 
-def _is_array(item: Any) -> bool:
+def _is_array(item: object) -> bool:
     return hasattr(item, "__array__") and not isinstance(item, np.generic)
 
 

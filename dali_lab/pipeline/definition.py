@@ -51,7 +51,7 @@ def as_outputs(outputs: Sequence[Any]) -> tuple[DataNode, ...]:
     return tuple(result)
 
 
-def _has_node(items: Any) -> bool:
+def _has_node(items: object) -> bool:
     if isinstance(items, (list, tuple)):
         return any(isinstance(item, DataNode) or _has_node(item) for item in items)
     return False
@@ -63,7 +63,7 @@ def pipeline_def(fn: F) -> Callable[..., Pipeline]: ...
 
 @overload
 def pipeline_def(
-    fn: None = None, *, enable_conditionals: bool = False, debug: bool = False, **pipeline_kwargs: Any
+    fn: None = None, *, enable_conditionals: bool = False, debug: bool = False, **pipeline_kwargs: object
 ) -> Callable[[Callable[..., Any]], Callable[..., Pipeline]]: ...
 
 
@@ -72,7 +72,7 @@ def pipeline_def(
     *,
     enable_conditionals: bool = False,
     debug: bool = False,
-    **pipeline_kwargs: Any,
+    **pipeline_kwargs: object,
 ) -> Any:
     """Turn a function that defines a graph into one that makes pipelines.
 

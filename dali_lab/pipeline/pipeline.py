@@ -156,7 +156,7 @@ class Pipeline(PipelineReport, PipelineFiles):
     # -- definition ---------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_graph(cls, graph: Graph, **settings: Any) -> Pipeline:
+    def from_graph(cls, graph: Graph, **settings: object) -> Pipeline:
         """A pipeline that runs `graph`; `settings` replace those that the graph carries.
 
         Raises
@@ -189,7 +189,7 @@ class Pipeline(PipelineReport, PipelineFiles):
             "no outputs are defined: use pipeline_def, call set_outputs, or define define_graph in a subclass"
         )
 
-    def set_outputs(self, *outputs: Any) -> None:
+    def set_outputs(self, *outputs: object) -> None:
         """Set the outputs of a run.
 
         Raises
@@ -267,7 +267,7 @@ class Pipeline(PipelineReport, PipelineFiles):
 
     # -- running ------------------------------------------------------------------------------------------------
 
-    def run(self, cuda_stream: Any = None, /, **pipeline_inputs: Any) -> tuple[TensorList, ...]:
+    def run(self, cuda_stream: object = None, /, **pipeline_inputs: object) -> tuple[TensorList, ...]:
         """Run one batch, keeping others ahead of it.
 
         Parameters
@@ -316,7 +316,7 @@ class Pipeline(PipelineReport, PipelineFiles):
             self._fill_queue = True
             self.schedule_run()
 
-    def share_outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
+    def share_outputs(self, cuda_stream: object = None) -> tuple[TensorList, ...]:
         """Wait for the oldest batch in flight and return it.
 
         Raises
@@ -329,7 +329,7 @@ class Pipeline(PipelineReport, PipelineFiles):
             kinds = (TensorListGPU if on_gpu else TensorListCPU for on_gpu in self._outputs_on_gpu)
             return tuple(kind(batch) for kind, batch in zip(kinds, runner.take(), strict=True))
 
-    def outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
+    def outputs(self, cuda_stream: object = None) -> tuple[TensorList, ...]:
         """Release the batch taken before, and take the oldest in flight."""
         return self.share_outputs(cuda_stream)
 
@@ -346,9 +346,9 @@ class Pipeline(PipelineReport, PipelineFiles):
     def feed_input(
         self,
         data_node: DataNode | str,
-        data: Any,
+        data: object,
         layout: str | None = None,
-        cuda_stream: Any = None,
+        cuda_stream: object = None,
         use_copy_kernel: bool = False,
     ) -> None:
         """Hand a batch to an external source that has no source of its own.
@@ -374,7 +374,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         """
         self._feed(data_node, data, layout, cuda_stream)
 
-    def _feed(self, data_node: DataNode | str, data: Any, layout: str | None, cuda_stream: Any) -> None:
+    def _feed(self, data_node: DataNode | str, data: object, layout: str | None, cuda_stream: object) -> None:
         self._input(data_node).feed(data, layout, self._settings.batch_size, cuda_stream)
 
     def input_feed_count(self, input_name: str) -> int:

@@ -23,7 +23,7 @@ def _answer(path: str, description: str) -> Any:
     return property(attrgetter(path), doc=description)
 
 
-def _constant(value: Any, description: str) -> Any:
+def _constant(value: object, description: str) -> Any:
     return property(lambda pipeline: value, doc=description)
 
 

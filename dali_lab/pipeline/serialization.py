@@ -73,7 +73,7 @@ class PipelineFiles:
 
     @classmethod
     def deserialize(
-        cls, serialized_pipeline: bytes | None = None, filename: str | None = None, **kwargs: Any
+        cls, serialized_pipeline: bytes | None = None, filename: str | None = None, **kwargs: object
     ) -> Pipeline:
         """A pipeline from NVIDIA DALI's serialized form, built.
 
@@ -180,7 +180,7 @@ class PipelineFiles:
             warnings.warn("'show_ids' no longer has any effect", DeprecationWarning, stacklevel=2)
         dot.dump(self.graph, filename, show_tensors=show_tensors, use_colors=use_colors)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Representations for notebooks: a picture of the graph, once it is defined."""
         try:
             bundle = self.graph._repr_mimebundle_()

@@ -35,7 +35,7 @@ class Alias:
     warns: bool = True
 
 
-def _alias(name: str, successor: str, schema_name: str = "", **defaults: Any) -> Alias:
+def _alias(name: str, successor: str, schema_name: str = "", **defaults: object) -> Alias:
     return Alias(name, successor, schema_name or default_schema_name(name), defaults)
 
 

@@ -205,7 +205,7 @@ class Arg:
             return value.value
         return value.item() if is_array(value) and np.ndim(value) == 0 else value
 
-    def _element(self, value: Any) -> Any:
+    def _element(self, value: object) -> Any:
         converted = self._converted(value)
         if isinstance(converted, (int, float)) and not isinstance(converted, bool) and self.type in ("int", "float"):
             self._check_range(converted)
@@ -239,7 +239,7 @@ class Arg:
             return self._element_type(self._enum(value)) if self.type == "dtype" else self._enum(value)
         raise self._wrong_type(value, f"{value!r} ({type(value).__name__})")
 
-    def _wrong_type(self, value: Any, given: str) -> ArgumentTypeError:
+    def _wrong_type(self, value: object, given: str) -> ArgumentTypeError:
         return ArgumentTypeError(f"takes {_article(self.describe_type())}, got {given}", argument=self.name)
 
     def _word(self, value: str) -> str:
@@ -252,7 +252,7 @@ class Arg:
             )
         return value
 
-    def _enum(self, value: Any) -> Any:
+    def _enum(self, value: object) -> Any:
         kind = _ENUMS[self.type]
         if isinstance(value, kind):
             return value
@@ -371,12 +371,12 @@ class Output:
     each: str | None = None
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> bool:
     """Whether this is an array of NumPy or of another library, or a number that one of them holds."""
     return hasattr(value, "item") and hasattr(value, "shape") and not isinstance(value, (type, scalars.ScalarConstant))
 
 
-def _is_no_type(value: Any) -> bool:
+def _is_no_type(value: object) -> bool:
     if isinstance(value, str):
         return value == "NO_TYPE"
     if getattr(value, "name", "NO_TYPE") != "NO_TYPE":

@@ -128,7 +128,7 @@ class Call:
         else:
             self.sharing(work)
 
-    def note(self, fact: Any) -> list[Any]:
+    def note(self, fact: object) -> list[Any]:
         """Tell the other chunks of the batch a fact about this one; returns all facts so far, this one included.
 
         An operator that asks with :meth:`gathered` notes something in every call.
@@ -248,7 +248,7 @@ class Call:
         return self.vectors(name, 1, dtype, default)[:, 0]
 
     def vectors(
-        self, name: str, length: int, dtype: npt.DTypeLike = np.float32, default: Any = None
+        self, name: str, length: int, dtype: npt.DTypeLike = np.float32, default: object = None
     ) -> npt.NDArray[Any]:
         """A vector argument as ``[count, length]``; a single element stands for all `length`.
 

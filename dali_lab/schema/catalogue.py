@@ -181,7 +181,7 @@ def _slider(arg: Arg) -> tuple[float | None, float | None]:
     return low, high
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """An argument's value as JSON: enums by name, tuples as lists, and the floats that JSON lacks as words."""
     if isinstance(value, dtypes.NamedEnum):
         return value.name

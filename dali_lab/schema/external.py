@@ -15,7 +15,7 @@ from dali_lab.model.sample_info import BatchInfo, SampleInfo
 Kind = Literal["callable", "iterable", "generator"]
 
 
-def cycle_mode(cycle: Any) -> str:
+def cycle_mode(cycle: object) -> str:
     """The meaning of the argument ``cycle``: ``"no"``, ``"quiet"`` or ``"raise"``.
 
     Raises
@@ -32,7 +32,7 @@ def cycle_mode(cycle: Any) -> str:
     raise ArgumentError(f"{cycle!r} is none of 'no', 'quiet', 'raise', True, False", argument="cycle")
 
 
-def _is_generator_function(item: Any) -> bool:
+def _is_generator_function(item: object) -> bool:
     if isinstance(item, functools.partial):
         return _is_generator_function(item.func)
     if inspect.isgeneratorfunction(item):
@@ -42,7 +42,7 @@ def _is_generator_function(item: Any) -> bool:
     return inspect.isgeneratorfunction(inspect.getattr_static(type(item), "__call__", None))
 
 
-def kind_of(source: Any) -> Kind:
+def kind_of(source: object) -> Kind:
     """The kind of a source.
 
     Raises

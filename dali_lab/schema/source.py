@@ -62,14 +62,14 @@ class Source:
         """The state that :meth:`restore` needs to go on from here, as plain JSON values."""
         return None
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: object) -> None:
         """Go on from where :meth:`state` was taken."""
 
     def meta(self) -> Mapping[str, int] | None:
         """For a reader: the answer of ``Pipeline.reader_meta``."""
         return None
 
-    def feed(self, data: Any, layout: str | None, limit: int | None, cuda_stream: Any = None) -> None:
+    def feed(self, data: object, layout: str | None, limit: int | None, cuda_stream: object = None) -> None:
         """Take a batch of at most `limit` samples from outside; `cuda_stream` made it, if it is on a GPU.
 
         Raises

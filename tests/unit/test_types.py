@@ -8,7 +8,7 @@ from pathlib import Path
 import dali_lab
 
 ROOT = Path(dali_lab.__file__).parent
-MOST = 0.173
+MOST = 0.039
 MOST_IN_STUDIO = 0.048
 
 

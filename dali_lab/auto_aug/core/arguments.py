@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dali_lab.graph.recorder import DataNode
+from dali_lab.model import dtypes
 from dali_lab.model.errors import ArgumentError
 
 
-def for_warps(fill_value: Any, interp_type: Any, shape: Any) -> dict[str, Any]:
+def for_warps(fill_value: int | None, interp_type: dtypes.DALIInterpType | None, shape: DataNode) -> dict[str, Any]:
     """The arguments that go on to warps; a `shape` only where it is given."""
     arguments = {"fill_value": fill_value, "interp_type": interp_type}
     return arguments if shape is None else {**arguments, "shape": shape}
 
 
-def need_bins(num_magnitude_bins: Any) -> None:
+def need_bins(num_magnitude_bins: object) -> None:
     """Refuse what is no number of magnitude bins."""
     if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
         raise ArgumentError(

@@ -8,7 +8,7 @@ from typing import Any
 from dali_lab.graph.recorder import DataNode
 
 
-def select(ops: Sequence[Any], selected_op_idx: DataNode, *op_args: Any, **op_kwargs: Any) -> Any:
+def select(ops: Sequence[Any], selected_op_idx: DataNode, *op_args: object, **op_kwargs: object) -> Any:
     """Apply to each sample one of `ops`, which is ``ops[selected_op_idx](*op_args, **op_kwargs)``.
 
     The batch is cut in halves, by the halves of the list, until each part has one operation left; nodes among the

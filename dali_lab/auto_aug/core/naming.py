@@ -15,7 +15,7 @@ def named(function: Function) -> Function:
     """Name `function`, or the outermost of nested calls, in errors that name no operator."""
 
     @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         try:
             return function(*args, **kwargs)
         except DaliLabError as error:

@@ -9,7 +9,7 @@ from dali_lab.graph import constants
 from dali_lab.model import dtypes
 
 
-def constant(value: Any, dtype: dtypes.DALIDataType | None = None, device: str | None = None) -> Any:
+def constant(value: object, dtype: dtypes.DALIDataType | None = None, device: str | None = None) -> Any:
     """A node, or a scalar, with the same value for each sample."""
     return constants.Constant(value, dtype=dtype, device=device)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 from dali_lab.auto_aug.core.arguments import need_bins
 from dali_lab.auto_aug.core.naming import named
@@ -47,7 +46,7 @@ class Policy:
                 self._check(step)
         self.sub_policies = _with_names_of_their_own(sub_policies)
 
-    def _check(self, step: Any) -> None:
+    def _check(self, step: object) -> None:
         if not isinstance(step, (list, tuple)) or len(step) != 3:
             raise ArgumentTypeError(
                 f"a step is (augmentation, probability, magnitude bin), not {step!r}", argument="sub_policies"

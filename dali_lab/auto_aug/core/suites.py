@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,9 +12,16 @@ from dali_lab.auto_aug.core.magnitudes import signed_bin
 from dali_lab.auto_aug.core.wrapping import Augmentation, MissingArgumentError
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, nearest
 
+Limits: TypeAlias = float | tuple[float, float]
+"""How far translations go at the most: one number, or one for the height and one for the width."""
+
 
 def translations(
-    use_shape: bool, pixels: int, share: float, max_translate_abs: Any = None, max_translate_rel: Any = None
+    use_shape: bool,
+    pixels: int,
+    share: float,
+    max_translate_abs: Limits | None = None,
+    max_translate_rel: Limits | None = None,
 ) -> list[Augmentation]:
     """Translations along x and y, up to a share of the shape or a number of pixels.
 
@@ -47,7 +54,7 @@ def translations(
     return [along_x.augmentation((0, width), True), along_y.augmentation((0, height), True)]
 
 
-def _two_limits(limit: Any, name: str) -> tuple[float, float]:
+def _two_limits(limit: object, name: str) -> tuple[float, float]:
     pair = tuple(limit) if isinstance(limit, (tuple, list)) else (limit, limit)
     if len(pair) != 2 or not all(isinstance(one, (int, float, np.number)) and np.isfinite(one) for one in pair):
         raise ArgumentError(

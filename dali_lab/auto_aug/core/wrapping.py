@@ -65,11 +65,11 @@ class Augmentation:
 
     def augmentation(
         self,
-        mag_range: Any = _kept,
-        randomly_negate: Any = _kept,
-        mag_to_param: Any = _kept,
-        param_device: Any = _kept,
-        name: Any = _kept,
+        mag_range: object = _kept,
+        randomly_negate: object = _kept,
+        mag_to_param: object = _kept,
+        param_device: object = _kept,
+        name: object = _kept,
         augmentation_cls: type[Augmentation] | None = None,
     ) -> Augmentation:
         """The same function with some settings changed."""
@@ -160,7 +160,7 @@ class Augmentation:
         both = [sign * magnitude for magnitude in magnitudes for sign in (1, -1)]
         return constant(self._of_magnitudes(np.array(both)), device=device)[index]
 
-    def _check_bin(self, bin_: Any, count: int) -> None:
+    def _check_bin(self, bin_: object, count: int) -> None:
         if isinstance(bin_, DataNode):
             return
         if not isinstance(bin_, (int, np.integer)) or not 0 <= bin_ < count:
@@ -169,7 +169,7 @@ class Augmentation:
                 argument="magnitude_bin",
             )
 
-    def _of_magnitude(self, magnitude: Any) -> npt.NDArray[Any]:
+    def _of_magnitude(self, magnitude: float) -> npt.NDArray[Any]:
         made = self.mag_to_param(magnitude)
         parts = made if isinstance(made, (list, tuple)) else (made,)
         if any(isinstance(part, DataNode) for part in parts):

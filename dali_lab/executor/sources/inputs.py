@@ -34,7 +34,7 @@ class ExternalInput(Source):
         self._kinds: dict[int, dict[str, Any]] = {}
 
     def convert(
-        self, index: int, data: Any, limit: int | None, layout: str | None = None, cuda_stream: Any = None
+        self, index: int, data: object, limit: int | None, layout: str | None = None, cuda_stream: object = None
     ) -> Batch:
         """Data for one output as a batch, checked against the declaration."""
         external, expected = self.external, self.external.outputs[index]
@@ -53,7 +53,7 @@ class ExternalInput(Source):
                 return checked_batch(batch, **wanted)
         return incoming_batch(data, **wanted, copy=not external.no_copy)
 
-    def feed(self, data: Any, layout: str | None, limit: int | None, cuda_stream: Any = None) -> None:
+    def feed(self, data: object, layout: str | None, limit: int | None, cuda_stream: object = None) -> None:
         raise self.external.fail("has a source of its own; nothing can be fed to it")
 
     def draw(self, batch_size: int) -> Draw:
@@ -93,7 +93,7 @@ class FedInput(ExternalInput):
         self._fed = FeedQueue(external.node)
         self._last: Batch | None = None
 
-    def feed(self, data: Any, layout: str | None, limit: int | None, cuda_stream: Any = None) -> None:
+    def feed(self, data: object, layout: str | None, limit: int | None, cuda_stream: object = None) -> None:
         try:
             batch = self.convert(0, data, limit, layout, cuda_stream)
         except OperatorError as error:

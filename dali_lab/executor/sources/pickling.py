@@ -23,7 +23,7 @@ def pickle_by_value(function: F) -> F:
     return function
 
 
-def dumps(item: Any) -> bytes:
+def dumps(item: object) -> bytes:
     """`item` as bytes for :func:`loads` in another process."""
     buffer = io.BytesIO()
     _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(item)
@@ -36,7 +36,7 @@ def loads(data: bytes) -> Any:
 
 
 class _Pickler(pickle.Pickler):
-    def reducer_override(self, item: Any) -> Any:
+    def reducer_override(self, item: object) -> Any:
         if isinstance(item, types.FunctionType) and _by_value(item):
             return _reduce(item)
         if isinstance(item, types.ModuleType):

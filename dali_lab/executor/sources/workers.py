@@ -233,7 +233,7 @@ def _column(column: Column, lease: _Lease | None, base: int) -> Batch:
     return Batch(addresses, shapes, dtype, column.layout, (owner,) if owner is not None else ())
 
 
-def _packed(sources: list[External], pickler: Any) -> tuple[bytes, Any]:
+def _packed(sources: list[External], pickler: object) -> tuple[bytes, Any]:
     """Sources pickled for a fresh interpreter, with the function that unpickles them there."""
     from dali_lab.executor.sources import pickling
 

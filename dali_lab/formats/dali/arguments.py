@@ -39,7 +39,7 @@ class Unwritable(ValueError):
     """A value that the serialized form has no way to hold."""
 
 
-def write(name: str, value: Any, arg: Arg | None = None) -> Any:
+def write(name: str, value: object, arg: Arg | None = None) -> Any:
     """An ``Argument`` message.
 
     Raises
@@ -63,7 +63,7 @@ def write(name: str, value: Any, arg: Arg | None = None) -> Any:
     return message
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int) and not isinstance(value, dtypes.NamedEnum):
@@ -142,7 +142,7 @@ def _read_text(data: bytes) -> Any:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _pickled(value: Any) -> str | None:
+def _pickled(value: object) -> str | None:
     """The bytes of a pickled object that was read, as the form holds texts."""
     if not isinstance(value, PythonReference) or value.name is not None or not value.text.startswith(_PICKLED):
         return None

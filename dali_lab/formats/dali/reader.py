@@ -302,7 +302,7 @@ def _known(name: str) -> tuple[type[Operator] | None, Mapping[str, Any]]:
     return (kind if kind.schema_name == name else None), {}
 
 
-def _text(argument: Any) -> str:
+def _text(argument: object) -> str:
     value = dali_arguments.read(argument)
     return value if isinstance(value, str) else ""
 

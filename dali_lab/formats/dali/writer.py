@@ -270,12 +270,12 @@ class _Writer:
         return output_name(self.graph, edge, self.names)
 
 
-def _one(value: Any) -> Any:
+def _one(value: object) -> Any:
     """A value that describes an output of an external source: an enum value as its number."""
     return int(value) if isinstance(value, dtypes.NamedEnum) else value
 
 
-def _listed(value: Any, count: int) -> list[Any]:
+def _listed(value: object, count: int) -> list[Any]:
     listed = list(value) if isinstance(value, (list, tuple)) else [value] * count
     return (listed + [None] * count)[:count]
 

@@ -130,7 +130,7 @@ MIGRATIONS: list[Callable[[Document], Document]] = [_from_version_0]
 """Entry `n` makes a document of version `n + 1` out of one of version `n`."""
 
 
-def migrate(document: Any) -> Document:
+def migrate(document: object) -> Document:
     """Bring a document to the present version.
 
     Raises
@@ -156,7 +156,7 @@ def migrate(document: Any) -> Document:
     return current
 
 
-def from_document(document: Any, *, trust: bool = False) -> Graph:
+def from_document(document: object, *, trust: bool = False) -> Graph:
     """The graph of a document; unfinished graphs, unknown operators, arguments and keys are kept as they are.
 
     An input that is ``null`` becomes :data:`UNCONNECTED`.
@@ -218,7 +218,7 @@ def _arguments_of(op: str) -> Mapping[str, Arg]:
     return find_operator(op).argument_table if has_operator(op) else {}
 
 
-def _value(raw: Any, arg: Arg | None, where: str, trust: bool) -> Any:
+def _value(raw: object, arg: Arg | None, where: str, trust: bool) -> Any:
     try:
         value = decode(raw, arg)
         return trusted(value) if trust else value
@@ -235,25 +235,25 @@ def _edge(raw: Any, where: str) -> Edge:
         raise FormatError(f"{where}: {raw!r} does not name an output; write 'node' or 'node:1'") from error
 
 
-def _mapping(value: Any, what: str) -> Mapping[str, Any]:
+def _mapping(value: object, what: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise FormatError(f"{what} must be an object, not {_kind(value)}")
     return value
 
 
-def _list(value: Any, what: str) -> Sequence[Any]:
+def _list(value: object, what: str) -> Sequence[Any]:
     if not isinstance(value, (list, tuple)):
         raise FormatError(f"{what} must be a list, not {_kind(value)}")
     return value
 
 
-def _text(value: Any, what: str) -> str:
+def _text(value: object, what: str) -> str:
     if not isinstance(value, str) or not value:
         raise FormatError(f"{what} must be a text, not {_kind(value)}")
     return value
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     names = {
         dict: "an object",
         list: "a list",
@@ -344,11 +344,11 @@ def format_document(document: Document) -> str:
     return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 
-def _compact(value: Any) -> str:
+def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _pretty(value: Any, indent: int, used: int, *, opened: Collection[str] | None = None) -> str:
+def _pretty(value: object, indent: int, used: int, *, opened: Collection[str] | None = None) -> str:
     """`value` on one line if it fits behind the `used` columns, else one entry a line; numbers fill lines.
 
     With `opened` it gets one entry a line in any case, and so do its entries of these names.

@@ -100,7 +100,7 @@ def _interpolation(context: _Context) -> list[tuple[str, Piece]]:
     return items
 
 
-def _size(value: Any) -> list[int]:
+def _size(value: object) -> list[int]:
     items = value if isinstance(value, tuple) else (value,)
     return [int(item) for item in (items * 2 if len(items) == 1 else items)]
 

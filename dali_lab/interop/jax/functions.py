@@ -69,7 +69,7 @@ def jax_function(
     function: Callable[..., Any] | None = None,
     num_outputs: int = 1,
     output_layouts: str | Sequence[str] | None = None,
-    sharding: Any = None,
+    sharding: object = None,
     device: str | None = None,
     preserve: bool = True,
 ) -> Any:
@@ -111,7 +111,7 @@ def jax_function(
     }
 
     @functools.wraps(function)
-    def on_nodes(*inputs: Any) -> Any:
+    def on_nodes(*inputs: object) -> Any:
         return traced_call(find_operator("jax_function"), inputs, options)
 
     return on_nodes

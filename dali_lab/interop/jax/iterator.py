@@ -99,7 +99,7 @@ class DALIGenericIterator(PipelineIterator):
         last_batch_padded: bool = False,
         last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
         prepare_first_batch: bool = True,
-        sharding: Any = None,
+        sharding: object = None,
         devices: Sequence[Any] | None = None,
         pmap_compatible: bool | None = None,
     ) -> Any:

@@ -69,7 +69,7 @@ class DALIOutputBatchRef:
     output_idx: int
 
 
-def _collate(samples: Sequence[DALIOutputSampleRef], *, collate_fn_map: Any = None) -> DALIOutputBatchRef:
+def _collate(samples: Sequence[DALIOutputSampleRef], *, collate_fn_map: object = None) -> DALIOutputBatchRef:
     first = samples[0]
     run = first.pipe_run_ref
     if any(sample.pipe_run_ref is not run or sample.output_idx != first.output_idx for sample in samples):

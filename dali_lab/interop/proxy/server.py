@@ -177,7 +177,7 @@ class DALIServer:
     ) -> None:
         self.stop_thread()
 
-    def produce_data(self, obj: Any) -> Any:
+    def produce_data(self, obj: object) -> Any:
         """Put outputs in place of all references in a structure.
 
         Parameters
@@ -214,7 +214,7 @@ class _Producer:
         self._done: dict[int, Any] = {}
         self._kept: list[Any] = []
 
-    def produce(self, item: Any) -> Any:
+    def produce(self, item: object) -> Any:
         if isinstance(item, DALIOutputBatchRef):
             key = item.pipe_run_ref.batch_id
             if key not in self._runs:

@@ -31,12 +31,12 @@ class TargetError(ValueError, AssertionError):
     """A tensor that a batch cannot be copied to; NVIDIA DALI raises an :class:`AssertionError` there."""
 
 
-def _array(data: Any) -> np.ndarray[Any, Any]:
+def _array(data: object) -> np.ndarray[Any, Any]:
     """A tensor as an array, or a list of tensors of one shape as one array."""
     return np.asarray(data.as_array() if hasattr(data, "as_array") else to_array(data))
 
 
-def to_torch_tensor(dali_tensor: Any, copy: bool = False) -> torch.Tensor:
+def to_torch_tensor(dali_tensor: object, copy: bool = False) -> torch.Tensor:
     """A tensor, or a list of tensors of one shape, as a torch tensor over the same memory.
 
     Parameters
@@ -61,7 +61,7 @@ def to_torch_tensor(dali_tensor: Any, copy: bool = False) -> torch.Tensor:
     return tensor.clone() if copy else tensor
 
 
-def feed_ndarray(dali_tensor: Any, arr: torch.Tensor, cuda_stream: Any = None) -> torch.Tensor:
+def feed_ndarray(dali_tensor: object, arr: torch.Tensor, cuda_stream: object = None) -> torch.Tensor:
     """Copy a tensor, or a list of tensors of one shape, into a torch tensor.
 
     Parameters

@@ -45,7 +45,7 @@ _at_once = 0
 _detours = 0
 
 
-def ready(kernel: Any, *arguments: Any) -> bool:
+def ready(kernel: Any, *arguments: object) -> bool:
     """Whether a call need not wait for the compiler; if not, the kernel is being compiled from now on.
 
     Parameters
@@ -59,7 +59,7 @@ def ready(kernel: Any, *arguments: Any) -> bool:
     return variant in _ready or _look(variant, arguments)
 
 
-def call(kernel: Any, *arguments: Any, meanwhile: Callable[..., Any] | None = None) -> Any:
+def call(kernel: Any, *arguments: object, meanwhile: Callable[..., Any] | None = None) -> Any:
     """Call a kernel, or as long as it is not ready another function of the same arguments.
 
     Parameters
@@ -136,7 +136,7 @@ def _is_there(kernel: Any, signature: tuple[Any, ...]) -> bool:
     return is_there(kernel, signature)
 
 
-def _kind(value: Any) -> Kind:
+def _kind(value: object) -> Kind:
     """The name of a number's type, that of an array's elements and the number of its dimensions, or a tuple's kinds."""
     if isinstance(value, tuple):
         return "tuple", tuple(map(_kind, value))

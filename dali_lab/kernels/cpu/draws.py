@@ -29,18 +29,14 @@ def _uniform32_as_python() -> Any:
     return as_python(philox.uniform32, fused_multiply_add=as_python(instructions.multiply_add_of_float32))
 
 
-def _uniform32_in_python(*arguments: Any) -> None:
+def _uniform32_in_python(*arguments: object) -> None:
     _uniform32_as_python()(*arguments)
 
 
 def fill_uniform(
-    stream: Stream,
-    addresses: Addresses,
-    counts: Counts,
-    lo: npt.NDArray[np.float32],
-    hi: npt.NDArray[np.float32],
+    stream: Stream, addresses: Addresses, counts: Counts, lo: npt.NDArray[np.float32], hi: npt.NDArray[np.float32],
     dtype: npt.DTypeLike = np.float32,
-) -> None:
+) -> None:  # fmt: skip
     """Fill samples with numbers spread evenly over ``[lo, hi)``.
 
     Parameters
@@ -70,13 +66,9 @@ def fill_uniform(
 
 
 def fill_normal(
-    stream: Stream,
-    addresses: Addresses,
-    counts: Counts,
-    mean: npt.NDArray[np.float32],
-    stddev: npt.NDArray[np.float32],
-    dtype: npt.DTypeLike = np.float32,
-) -> None:
+    stream: Stream, addresses: Addresses, counts: Counts, mean: npt.NDArray[np.float32],
+    stddev: npt.NDArray[np.float32], dtype: npt.DTypeLike = np.float32,
+) -> None:  # fmt: skip
     """Fill samples with normal numbers; `mean` and `stddev` are ``float32[N]``; the rest as in :func:`fill_uniform`."""
     target = np.dtype(dtype)
     real = real_of(target)
@@ -101,12 +93,9 @@ def _threshold(probability: float) -> np.uint64:
 
 
 def fill_coin_flip(
-    stream: Stream,
-    addresses: Addresses,
-    counts: Counts,
-    probability: npt.NDArray[np.float32],
+    stream: Stream, addresses: Addresses, counts: Counts, probability: npt.NDArray[np.float32],
     dtype: npt.DTypeLike = np.int32,
-) -> None:
+) -> None:  # fmt: skip
     """Fill samples with 1 at the given probabilities (``float32[N]``) and 0 elsewhere; `dtype` is any."""
     target = np.dtype(dtype)
     values = np.asarray(probability, np.float32)
@@ -123,14 +112,9 @@ def fill_coin_flip(
 
 
 def fill_indices(
-    stream: Stream,
-    addresses: Addresses,
-    counts: Counts,
-    sizes: npt.ArrayLike,
-    probabilities: Sequence[npt.NDArray[np.float32]] | None = None,
-    *,
-    in_sequence: bool = False,
-) -> None:
+    stream: Stream, addresses: Addresses, counts: Counts, sizes: npt.ArrayLike,
+    probabilities: Sequence[npt.NDArray[np.float32]] | None = None, *, in_sequence: bool = False,
+) -> None:  # fmt: skip
     """Fill samples with ``int64`` indices below ``sizes[i]``, as ``random.choice`` draws them.
 
     Parameters
@@ -159,13 +143,9 @@ def fill_indices(
 
 
 def fill_beta(
-    stream: Stream,
-    addresses: Addresses,
-    counts: Counts,
-    alpha: npt.NDArray[np.float32],
-    beta: npt.NDArray[np.float32],
+    stream: Stream, addresses: Addresses, counts: Counts, alpha: npt.NDArray[np.float32], beta: npt.NDArray[np.float32],
     dtype: npt.DTypeLike = np.float32,
-) -> None:
+) -> None:  # fmt: skip
     """Fill samples with numbers of the distribution Beta(alpha, beta); `alpha` and `beta` are ``float32[N]``."""
     target = np.dtype(dtype)
     real = real_of(target)
@@ -187,12 +167,9 @@ def permutation(
 
 
 def fill_values(
-    stream: Stream,
-    addresses: Addresses,
-    counts: Counts,
-    values: Sequence[npt.NDArray[np.float32]],
+    stream: Stream, addresses: Addresses, counts: Counts, values: Sequence[npt.NDArray[np.float32]],
     dtype: npt.DTypeLike = np.float32,
-) -> None:
+) -> None:  # fmt: skip
     """Fill samples with some of their values (one flat array a sample, all as likely), converted to `dtype`."""
     target = np.dtype(dtype)
     flat = np.concatenate([np.asarray(row, np.float32).reshape(-1) for row in values]) if values else np.empty(0)

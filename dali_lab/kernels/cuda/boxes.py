@@ -74,7 +74,7 @@ def transform_points(
 @launches
 def encode(
     gpu: Launcher, boxes: Array, labels: Array, counts: Array, out_boxes: Array, out_labels: Array, anchors: Array,
-    criteria: Real, offset: bool, scale: Real, means: Array, stds: Array, *_: Any,
+    criteria: Real, offset: bool, scale: Real, means: Array, stds: Array, *_: object,
 ) -> None:  # fmt: skip
     """Match the boxes of each sample with `anchors`; see :func:`dali_lab.kernels.cpu.boxes.encode`."""
     places = gpu.constant(anchors)

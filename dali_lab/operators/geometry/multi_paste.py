@@ -291,5 +291,5 @@ def _sources(every: Batch, owners: Table, image_of: Table, count: int) -> tuple[
     return tuple(";".join(row) for row in names)
 
 
-def _rows(*values: Any, dtype: npt.DTypeLike = np.int32) -> PerSample:
+def _rows(*values: object, dtype: npt.DTypeLike = np.int32) -> PerSample:
     return PerSample([np.array(value, dtype) for value in values])

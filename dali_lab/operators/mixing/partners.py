@@ -47,11 +47,11 @@ class Mixing(Operator):
     tested_elsewhere = "tests/unit/mixing"
 
     @classmethod
-    def output_count(cls, values: Any) -> int:
+    def output_count(cls, values: object) -> int:
         return 1
 
     @classmethod
-    def count_outputs(cls, values: Any, inputs: int) -> int:
+    def count_outputs(cls, values: object, inputs: int) -> int:
         return inputs
 
     def stream(self, call: Call) -> Any:

@@ -59,7 +59,7 @@ class FunctionOperator(Operator):
         return record(cls.name, inputs, given)
 
     @classmethod
-    def verify(cls, values: Mapping[str, Any], connected: Any, inputs: int) -> None:
+    def verify(cls, values: Mapping[str, Any], connected: object, inputs: int) -> None:
         function = values.get("function")
         if not callable(function) and not isinstance(function, PythonReference):
             raise ArgumentTypeError(f"takes a function, got {function!r}", argument="function")
@@ -97,7 +97,7 @@ class FunctionOperator(Operator):
             results.append(batch)
         return tuple(results)
 
-    def _columns(self, answer: Any) -> list[Any]:
+    def _columns(self, answer: object) -> list[Any]:
         count = self.output_count(self.values)
         if count == 0:
             return []

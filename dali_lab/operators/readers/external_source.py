@@ -108,7 +108,7 @@ class ExternalSource(Operator):
         return [nodes] if given.get("num_outputs") is not None and not isinstance(nodes, list) else nodes
 
     @classmethod
-    def verify(cls, values: Mapping[str, Any], connected: Any, inputs: int) -> None:
+    def verify(cls, values: Mapping[str, Any], connected: object, inputs: int) -> None:
         source, parallel = values.get("source"), bool(values.get("parallel"))
         if source is None:
             for name in ("num_outputs", "cycle", "parallel"):

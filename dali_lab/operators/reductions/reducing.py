@@ -113,7 +113,7 @@ class Reduction(Operator):
         axes: tuple[int, ...],
         dtype: DALIDataType,
         others: tuple[Batch, ...] = (),
-        **on_gpu: Any,
+        **on_gpu: object,
     ) -> Batch:
         """A new batch whose reduced axes have one element, or are gone.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +85,7 @@ class Transforming(Operator):
         extents = batch.shapes[0, 1:] if batch.layout.startswith("F") else batch.shapes[0]
         return int(extents.prod())
 
-    def vector(self, call: Call, name: str, length: int, default: Any = None) -> npt.NDArray[np.float32]:
+    def vector(self, call: Call, name: str, length: int, default: object = None) -> npt.NDArray[np.float32]:
         """A vector argument as ``float32[N, length]`` of its own; a single element stands for all.
 
         It is empty where neither the argument nor a default is given.

@@ -31,7 +31,7 @@ def attached(dispatcher: Any) -> Any:
     general, general_type = dispatcher._compile_for_args, dispatcher.typeof_pyval
     dispatcher._cache = _Cache(dispatcher.py_func)  # type: ignore[no-untyped-call]
 
-    def compile_for_arguments(*arguments: Any, **named: Any) -> Any:
+    def compile_for_arguments(*arguments: object, **named: object) -> Any:
         if not named and not any(isinstance(value, OmittedArg) for value in arguments):
             with contextlib.suppress(ValueError):  # what has no type is told by Numba
                 signature = tuple(map(dispatcher.typeof_pyval, arguments))
@@ -44,7 +44,7 @@ def attached(dispatcher: Any) -> Any:
     return dispatcher
 
 
-def type_of(value: Any) -> Any:
+def type_of(value: object) -> Any:
     """What Numba's own function says; for arrays that imports masked arrays, to see whether this is one."""
     if type(value) is not np.ndarray:
         return typeof(value, Purpose.argument)  # type: ignore[no-untyped-call]
@@ -149,7 +149,7 @@ class _Cache(caching.FunctionCache):
         context.refresh()
         return None
 
-    def save_overload(self, signature: Any, data: Any) -> None:
+    def save_overload(self, signature: object, data: object) -> None:
         """Keep what was compiled, if the folder can be written to."""
         try:
             super().save_overload(signature, data)  # type: ignore[no-untyped-call]

@@ -207,7 +207,7 @@ class CocoFile:
                 " pixels away"
             )
 
-    def _take_shape(self, shape: Any, number: int, runs: bool) -> None:
+    def _take_shape(self, shape: object, number: int, runs: bool) -> None:
         """Polygons, or a list of runs; nothing where there is neither."""
         if isinstance(shape, list):
             for polygon in shape:
@@ -226,7 +226,7 @@ class CocoFile:
             self.sizes.append((size[0], size[1]))
             self.masked.append(number)
 
-    def _wrong(self, name: str, index: int, value: Any, error: msgspec.ValidationError) -> ArgumentError:
+    def _wrong(self, name: str, index: int, value: object, error: msgspec.ValidationError) -> ArgumentError:
         what = f"{_WHAT[name]} {index} (counted from 0)"
         if not isinstance(value, dict):
             return self.fail(f"{what} is no object but {value!r:.60}")

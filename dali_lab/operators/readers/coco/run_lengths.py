@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,7 +10,7 @@ Runs = npt.NDArray[np.int64]
 _LONGEST = 7
 
 
-def as_runs(counts: Any, size: Any) -> Runs:
+def as_runs(counts: object, size: object) -> Runs:
     """The runs of a mask, which cover the picture: outside, inside and so on, column by column.
 
     Only the first run may be empty.

@@ -8,7 +8,7 @@ from dali_lab.graph.tracing import traced_call
 from dali_lab.schema.registry import find_operator
 
 
-def numba_function(*inputs: Any, **kwargs: Any) -> Any:
+def numba_function(*inputs: object, **kwargs: object) -> Any:
     """Run a function that Numba compiles; arguments as ``fn.numba_function``."""
     return traced_call(find_operator("numba_function"), inputs, kwargs)
 

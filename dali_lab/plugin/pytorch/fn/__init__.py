@@ -8,7 +8,7 @@ from dali_lab.graph.tracing import traced_call
 from dali_lab.schema.registry import find_operator
 
 
-def torch_python_function(*inputs: Any, **kwargs: Any) -> Any:
+def torch_python_function(*inputs: object, **kwargs: object) -> Any:
     """Run a Python function on torch tensors over the memory of the samples; arguments as ``fn.python_function``."""
     return traced_call(find_operator("torch_python_function"), inputs, kwargs)
 
