@@ -326,6 +326,8 @@ class Input:
     layouts
         Accepted layouts; `None` takes any. Where an operator says ``frames``, the executor takes them with a leading
         ``F`` as well.
+    dtypes
+        Types of elements that are taken; `None` takes any.
     assumed
         Layouts that samples without one are taken to have: the first that fits their dimensions. By default the
         accepted ones, in turn.

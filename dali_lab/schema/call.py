@@ -318,6 +318,38 @@ class Call:
             source=source,
         )
 
+    def refuse(
+        self,
+        wrong: npt.NDArray[np.bool_],
+        message: str,
+        *shown: object,
+        argument: str | None = None,
+        owners: npt.NDArray[np.int64] | None = None,
+    ) -> None:
+        """Raise an error about the first sample of which something is wrong; does nothing if all is right.
+
+        Parameters
+        ----------
+        wrong
+            ``bool[N, …]``: what is wrong of each sample.
+        message
+            A format string for `shown`. Rows of arrays are shown as lists; ``{:x}`` shows ``4 x 5``, ``{:t}`` a tuple.
+        shown
+            Arrays, of which the sample's row is shown, and other values.
+        owners
+            The sample of each row of `wrong`, if rows are not the samples themselves.
+
+        Raises
+        ------
+        SampleError
+            With the message.
+        """
+        if wrong.any():
+            row = int(wrong.reshape(len(wrong), -1).any(axis=1).argmax())
+            values = [_Row(each[row]) if isinstance(each, np.ndarray) else each for each in shown]
+            sample = row if owners is None else int(owners[row])
+            raise self.problem(message.format(*values), argument=argument, sample=sample)
+
     def _from_batch(self, name: str, batch: Batch, length: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         if batch.is_uniform():
             rows = self._converted(name, batch.stacked(), dtype)
@@ -382,6 +414,18 @@ class Call:
                 )
             parts.append(np.repeat(rows, frames, axis=0) if rows.shape[0] == 1 else rows)
         return np.concatenate(parts) if parts else np.zeros((0, 1), np.float32)
+
+
+class _Row:
+    """A row of an array in a message."""
+
+    def __init__(self, values: Any) -> None:
+        self._values = values.tolist()
+
+    def __format__(self, form: str) -> str:
+        if form == "x":
+            return " x ".join(map(str, self._values))
+        return str(tuple(self._values)) if form == "t" else format(self._values, form)
 
 
 class _Kernels:

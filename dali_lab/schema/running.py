@@ -24,6 +24,8 @@ def run_operator(
         If the operator does not take the inputs, fails, or returns other outputs than it declares.
     """
     inputs = [with_layout(call, index, batch) for index, batch in enumerate(inputs)]
+    for index, batch in enumerate(inputs):
+        _check_dtype(call, index, batch)
     if _channels_before_frames(operator, call, inputs):
         return _channel_by_channel(operator, call, inputs[0], output_count)
     counts = sequences = None
@@ -142,6 +144,15 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
         f"input {index} ({declared.name}) has layout {batch.layout}; it takes {', '.join(declared.layouts)}",
         kind=InputError,
     )
+
+
+def _check_dtype(call: Call, index: int, batch: Batch) -> None:
+    """Raise if the operator does not take elements of the batch's type."""
+    declared = call.operator.inputs[min(index, len(call.operator.inputs) - 1)] if call.operator.inputs else None
+    if declared is not None and declared.dtypes is not None and batch.dtype not in declared.dtypes:
+        which = "" if index == 0 else f"'{declared.name}' of "
+        names = ", ".join(dtype.name for dtype in declared.dtypes)
+        raise call.problem(f"takes {which}{names}, got {batch.dtype.name}")
 
 
 def _takes(operator: Operator, layout: str) -> bool:

@@ -79,9 +79,7 @@ class AudioResample(Operator):
         shapes = sound.shapes.copy()
         shapes[:, 0] = lengths
         out = call.allocate(shapes, wanted, sound.layout)
-        empty = (sound.sizes == 0) & (out.sizes > 0)
-        if empty.any():
-            raise call.problem("an empty sound cannot get longer", sample=int(empty.argmax()))
+        call.refuse((sound.sizes == 0) & (out.sizes > 0), "an empty sound cannot get longer")
         some = np.flatnonzero(out.sizes)
         kernels = call.kernels("audio_resample")
         kernels.resample_samples(sound.take(some), out.take(some), 1.0 / scales[some], self.value("quality"))
@@ -106,11 +104,8 @@ class AudioResample(Operator):
 
     @staticmethod
     def _at_least(call: Call, name: str, values: npt.NDArray[Any], limit: float) -> None:
-        wrong = ~(values >= limit) | ~np.isfinite(values)
-        if wrong.any():
-            index = int(wrong.argmax())
-            word = "must not be negative" if limit == 0 else "must be positive"
-            raise call.problem(f"{word}, got {values[index]:g}", argument=name, sample=index)
+        word = "must not be negative" if limit == 0 else "must be positive"
+        call.refuse(~(values >= limit) | ~np.isfinite(values), word + ", got {:g}", values, argument=name)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -92,8 +92,7 @@ class MelFilterBank(Operator):
         axis = data.layout.find("f") if data.layout else max(data.ndim - 2, 0)
         if axis < 0 or not data.ndim:
             raise call.problem(f"there is no axis of frequencies ('f') in the layout {data.layout!r}")
-        if (data.shapes[:, axis] == 0).any():
-            raise call.problem("the axis of frequencies is empty", sample=int((data.shapes[:, axis] == 0).argmax()))
+        call.refuse(data.shapes[:, axis] == 0, "the axis of frequencies is empty")
         # NVIDIA DALI multiplies weights by their factors, but sums where every spectrum lies by itself.
         inner = data.shapes[:, axis + 1 :].prod(axis=1)
         kinds, which = np.unique(np.stack([data.shapes[:, axis], inner == 1], axis=1), axis=0, return_inverse=True)

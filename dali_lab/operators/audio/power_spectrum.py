@@ -55,8 +55,7 @@ class PowerSpectrum(Operator):
             [data.shapes[:, :axis].prod(axis=1), data.shapes[:, axis], data.shapes[:, axis + 1 :].prod(axis=1)], axis=1
         )
         sizes = np.full(len(data), self.value("nfft")) if self.value("nfft") else shapes[:, 1]
-        if (shapes[:, 1] == 0).any():
-            raise call.problem("the axis is empty", argument="axis", sample=int((shapes[:, 1] == 0).argmax()))
+        call.refuse(shapes[:, 1] == 0, "the axis is empty", argument="axis")
         result_shapes = data.shapes.copy()
         result_shapes[:, axis] = sizes // 2 + 1
         out = call.allocate(result_shapes, FLOAT, data.layout)

@@ -17,6 +17,4 @@ def need_float(call: Call, data: Batch) -> None:
 
 def need_elements(call: Call, data: Batch) -> None:
     """Raise if a sample is empty."""
-    empty = data.sizes == 0
-    if empty.any():
-        raise call.problem("the sample is empty", sample=int(empty.argmax()))
+    call.refuse(data.sizes == 0, "the sample is empty")

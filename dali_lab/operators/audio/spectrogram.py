@@ -69,16 +69,12 @@ class Spectrogram(Operator):
         need_elements(call, sound)
         lengths = sound.sizes
         longest = sound.shapes.max(axis=1) if sound.ndim else lengths
-        if (longest != lengths).any():
-            index = int((longest != lengths).argmax())
-            raise call.problem(f"takes one channel, got shape {tuple(sound.shapes[index].tolist())}", sample=index)
+        call.refuse(longest != lengths, "takes one channel, got shape {:t}", sound.shapes)
         step, length = self.value("window_step"), self.value("window_length")
         centered = self.value("center_windows")
         # Without centring, the division cuts towards zero as in C: a sound a little too short still gives one window.
         counts = lengths // step + 1 if centered else np.fix((lengths - length) / step).astype(np.int64) + 1
-        if (counts < 1).any():
-            index = int((counts < 1).argmax())
-            raise call.problem(f"a sound of {lengths[index]} elements is shorter than a window", sample=index)
+        call.refuse(counts < 1, "a sound of {} elements is shorter than a window", lengths)
         nfft = self.value("nfft") or length
         bins = nfft // 2 + 1
         time_first = self.value("layout") == "tf"

@@ -55,10 +55,7 @@ class BBoxPaste(Operator):
     def run(self, call: Call, boxes: Batch) -> Batch:
         table, counts = box_table(call, boxes)
         ratio = call.numbers("ratio")
-        wrong = ~(ratio > 0) | ~np.isfinite(ratio)
-        if wrong.any():
-            index = int(wrong.argmax())
-            raise call.problem(f"must be positive, got {ratio[index]:g}", argument="ratio", sample=index)
+        call.refuse(~(ratio > 0) | ~np.isfinite(ratio), "must be positive, got {:g}", ratio, argument="ratio")
         ratio = ratio.astype(np.float32, copy=False)[:, None]
         scale = 1 / ratio
         places = np.stack([call.numbers(name) for name in ("paste_x", "paste_y")], axis=1).astype(np.float32)

@@ -130,9 +130,7 @@ class BBoxRotate(Operator):
             raise call.problem(f"takes labels of INT32, got {labels.dtype.name}")
         if not 1 <= labels.ndim <= 2:
             raise call.problem(f"takes labels of one or two dimensions, got {labels.ndim}")
-        if (labels.sizes != counts).any():
-            index = int((labels.sizes != counts).argmax())
-            raise call.problem(f"got {labels.sizes[index]} labels for {counts[index]} boxes", sample=index)
+        call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
 
     def _sizes(self, call: Call) -> npt.NDArray[np.int64]:
         """Height and width of each image."""
@@ -144,9 +142,7 @@ class BBoxRotate(Operator):
                 message = f"has {len(row)} numbers for the layout {layout!r}"
                 raise call.problem(message, argument="input_shape", sample=index)
             sizes[index] = row[layout.index("H")], row[layout.index("W")]
-        if (sizes < 1).any():
-            index = int((sizes < 1).any(axis=1).argmax())
-            raise call.problem(f"{sizes[index].tolist()} is not positive", argument="input_shape", sample=index)
+        call.refuse(sizes < 1, "{} is not positive", sizes, argument="input_shape")
         return sizes
 
     def _turned(
@@ -202,9 +198,7 @@ class BBoxRotate(Operator):
             return sizes
         if "size" in self.connected or self.values["size"]:
             wanted = call.vectors("size", 2).astype(np.int64)
-            if (wanted < 1).any():
-                index = int((wanted < 1).any(axis=1).argmax())
-                raise call.problem(f"{wanted[index].tolist()} is not positive", argument="size", sample=index)
+            call.refuse(wanted < 1, "{} is not positive", wanted, argument="size")
             return np.asarray(wanted)
         return np.asarray(warp.rotated_sizes(angles, sizes))
 

@@ -66,9 +66,7 @@ class BoxEncoder(Operator):
         counts = box_counts(call, boxes)
         if labels.dtype != INT32:
             raise call.problem(f"takes labels of INT32, got {labels.dtype.name}")
-        if (labels.sizes != counts).any():
-            index = int((labels.sizes != counts).argmax())
-            raise call.problem(f"got {labels.sizes[index]} labels for {counts[index]} boxes", sample=index)
+        call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
         anchors = len(self._anchors)
         out = call.allocate(np.broadcast_to((anchors, 4), (len(boxes), 2)), FLOAT)
         classes = call.allocate(np.full((len(boxes), 1), anchors), INT32, output=1)

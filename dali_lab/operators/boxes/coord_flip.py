@@ -58,11 +58,8 @@ class CoordFlip(Operator):
             raise call.problem(f"takes points of 2 dimensions, [N, d], got {points.ndim}")
         width = int(points.shapes[0, 1]) if len(points) else 1
         for known in call.note(width):
-            wrong = points.shapes[:, 1] != known
-            if wrong.any():
-                sample = int(wrong.argmax())
-                have = int(points.shapes[sample, 1])
-                raise call.problem(f"points of {have} coordinates beside points of {known}", sample=sample)
+            have = points.shapes[:, 1]
+            call.refuse(have != known, f"points of {{}} coordinates beside points of {known}", have)
         if width > len(_AXES):
             raise call.problem(f"takes points of 1 to 3 coordinates, got {width}")
         layout = self.value("layout") or _AXES[:width]

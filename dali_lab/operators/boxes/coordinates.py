@@ -41,10 +41,7 @@ def box_counts(call: Call, boxes: Batch, name: str = "boxes") -> npt.NDArray[np.
     if boxes.dtype != FLOAT:
         raise call.problem(f"takes {name} of FLOAT, got {boxes.dtype.name}")
     sizes = boxes.sizes
-    if (sizes % 4).any():
-        index = int((sizes % 4 != 0).argmax())
-        shape = tuple(boxes.shapes[index].tolist())
-        raise call.problem(f"takes {name} of 4 numbers, got shape {shape}", sample=index)
+    call.refuse(sizes % 4 != 0, "takes {} of 4 numbers, got shape {:t}", name, boxes.shapes)
     counts: npt.NDArray[np.int64] = sizes // 4
     return counts
 

@@ -161,10 +161,7 @@ class RandomBBoxCrop(Operator):
             raise call.problem(f"takes labels of INT32, got {labels.dtype.name}")
         if not 1 <= labels.ndim <= 2:
             raise call.problem(f"takes labels of one or two dimensions, got {labels.ndim}")
-        wrong = labels.sizes != counts
-        if wrong.any():
-            index = int(wrong.argmax())
-            raise call.problem(f"got {labels.sizes[index]} labels for {counts[index]} boxes", sample=index)
+        call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
 
     def _order(self, call: Call, ndim: int) -> tuple[list[int], bool]:
         """Positions of the coordinates within a box, and whether the later ones are extents."""
@@ -178,12 +175,9 @@ class RandomBBoxCrop(Operator):
 
     @staticmethod
     def _check_within(call: Call, table: Array, counts: Array) -> None:
-        outside = ~((table >= 0) & (table <= 1)).all(axis=1)
-        if outside.any():
-            place = int(outside.argmax())
-            sample = int(np.searchsorted(np.cumsum(counts), place, side="right"))
-            box = [round(float(value), 4) for value in table[place]]
-            raise call.problem(f"the box with the corners {box} is not within 0 and 1", sample=sample)
+        owners = np.repeat(np.arange(len(counts)), counts)
+        message, shown = "the box with the corners {} is not within 0 and 1", table.astype(np.float64).round(4)
+        call.refuse(~((table >= 0) & (table <= 1)), message, shown, owners=owners)
 
     def _extents(self, call: Call, name: str, ndim: int, default: float) -> npt.NDArray[np.float32]:
         """Extents of each sample in the order x, y, z."""
@@ -197,9 +191,7 @@ class RandomBBoxCrop(Operator):
         if sorted(layout) != sorted(SHAPES[ndim]):
             raise call.problem(f"{layout!r} is no order of {SHAPES[ndim]!r}", argument="shape_layout")
         table = np.array(rows, np.float32)[:, [layout.index(letter) for letter in SHAPES[ndim]]]
-        if (table < 1).any():
-            index = int((table < 1).any(axis=1).argmax())
-            raise call.problem(f"{rows[index].tolist()} is not positive", argument=name, sample=index)
+        call.refuse(table < 1, "{} is not positive", np.array(rows), argument=name)
         return np.ascontiguousarray(table)
 
     def _ratios(self, call: Call, ndim: int) -> npt.NDArray[np.float32]:
@@ -220,13 +212,8 @@ class RandomBBoxCrop(Operator):
         fixed = self._extents(call, "crop_shape", ndim, float(boxes_crop.ANY_EXTENT))
         # As in NVIDIA DALI, which takes larger windows in its own order of axes, and lets them begin before the sample.
         too_large = fixed > sizes
-        if self.value("shape_layout") not in (None, "", SHAPES[ndim]) and too_large.any():
-            index = int(too_large.any(axis=1).argmax())
-            raise call.problem(
-                f"a window of {fixed[index].tolist()} does not fit {sizes[index].tolist()}",
-                argument="crop_shape",
-                sample=index,
-            )
+        if self.value("shape_layout") not in (None, "", SHAPES[ndim]):
+            call.refuse(too_large, "a window of {} does not fit {}", fixed, sizes, argument="crop_shape")
         least, total = self.value("bbox_prune_threshold"), self.value("total_num_attempts")
         stream = open_stream(call.generator, call.indices)
         found = np.empty((call.count, 2 * ndim), np.float32)
@@ -240,13 +227,10 @@ class RandomBBoxCrop(Operator):
             self.value("num_attempts"), GIVE_UP if total < 0 else total, found, kept, success,
         )  # fmt: skip
         if not success.all():
-            index = int((~success).argmax())
             if total < 0:
-                raise call.problem(
-                    f"none of {GIVE_UP} windows overlaps the boxes as 'thresholds' ask",
-                    argument="thresholds",
-                    sample=index,
-                )
+                message = f"none of {GIVE_UP} windows overlaps the boxes as 'thresholds' ask"
+                call.refuse(~success, message, argument="thresholds")
+            index = int((~success).argmax())
             if not self.value("quiet"):
                 warnings.warn(
                     f"random_bbox_crop: none of {total} windows was good enough for sample {index + call.start}, so the"

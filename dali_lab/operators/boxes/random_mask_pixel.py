@@ -49,8 +49,7 @@ class RandomMaskPixel(Operator):
             raise call.problem(f"takes integers, BOOL or FLOAT, got {mask.dtype.name}")
         if mask.ndim == 0:
             raise call.problem("takes masks of one or more axes, got a single number")
-        if (mask.sizes == 0).any():
-            raise call.problem("the mask is empty", sample=int((mask.sizes == 0).argmax()))
+        call.refuse(mask.sizes == 0, "the mask is empty")
         stream = open_stream(call.generator, call.indices)
         exact = self.has("value")
         values: npt.NDArray[Any] = call.numbers("value", np.int64) if exact else call.numbers("threshold")

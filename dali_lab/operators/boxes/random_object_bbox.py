@@ -142,11 +142,8 @@ class RandomObjectBBox(Operator):
             np.ones(count, np.int64), nothing, np.empty(0, np.float32), np.zeros(count + 1, np.int64), True, False,
             -1, np.zeros((count, 1), np.int64), np.empty((count, 2, 1), np.int64), drawn, like(np.int32),
         )  # fmt: skip
-        if not drawn.all():
-            names = ", ".join(kind.name for kind in TYPES)
-            raise call.problem(
-                f"takes {names} to find objects in, got {mask.dtype.name}", sample=int((drawn == 0).argmax())
-            )
+        names = ", ".join(kind.name for kind in TYPES)
+        call.refuse(drawn == 0, f"takes {names} to find objects in, got {mask.dtype.name}")
 
     def _results(self, bounds: npt.NDArray[np.int32], drawn: npt.NDArray[np.int32]) -> tuple[Batch, ...]:
         start, end = np.ascontiguousarray(bounds[:, 0]), np.ascontiguousarray(bounds[:, 1])

@@ -43,10 +43,7 @@ class SelectMasks(Operator):
                 )
         if vertices.ndim != 2:
             raise call.problem(f"takes 'vertices' with 2 dimensions, got {vertices.ndim}")
-        wrong = polygons.shapes[:, 1] != 3
-        if wrong.any():
-            index = int(wrong.argmax())
-            raise call.problem(f"takes 'polygons' of 3 columns, got {polygons.shapes[index, 1]}", sample=index)
+        call.refuse(polygons.shapes[:, 1] != 3, "takes 'polygons' of 3 columns, got {}", polygons.shapes[:, 1])
         counts = mask_ids.sizes
         owner = np.repeat(np.arange(call.count), counts)
         chosen = self._chosen(call, mask_ids, polygons, owner)
@@ -92,23 +89,16 @@ class SelectMasks(Operator):
         order = np.argsort(known, kind="stable")
         place = np.searchsorted(known[order], wanted, side="right") - 1
         lost = (place < 0) | (known[order[place]] != wanted) if len(known) else np.ones(len(wanted), bool)
-        if lost.any():
-            index = int(lost.argmax())
-            raise call.problem(f"there is no polygon with the mask id {ids[index]}", sample=int(owner[index]))
+        call.refuse(lost, "there is no polygon with the mask id {}", ids, owners=owner)
         return np.asarray(table[order[place]], np.int32).reshape(-1, 3)
 
     @staticmethod
     def _check_ranges(
         call: Call, chosen: npt.NDArray[np.int32], limits: npt.NDArray[np.int64], owner: npt.NDArray[np.int64]
     ) -> None:
-        wrong = (chosen[:, 1] < 0) | (chosen[:, 2] > limits) | (chosen[:, 2] < chosen[:, 1])
-        if wrong.any():
-            index = int(wrong.argmax())
-            mask, start, end = chosen[index].tolist()
-            raise call.problem(
-                f"the vertices {start} to {end} of mask {mask} are not a range of the {limits[index]} there are",
-                sample=int(owner[index]),
-            )
+        mask, start, end = chosen.T
+        message = "the vertices {} to {} of mask {} are not a range of the {} there are"
+        call.refuse((start < 0) | (end > limits) | (end < start), message, start, end, mask, limits, owners=owner)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -52,9 +52,7 @@ class SSDRandomCrop(Operator):
         table, counts = box_table(call, boxes)
         if labels.dtype != INT32:
             raise call.problem(f"takes labels of INT32, got {labels.dtype.name}")
-        if (labels.sizes != counts).any():
-            index = int((labels.sizes != counts).argmax())
-            raise call.problem(f"got {labels.sizes[index]} labels for {counts[index]} boxes", sample=index)
+        call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
         stream = open_stream(call.generator, call.indices)
         whole, found = np.empty(call.count, np.bool_), np.zeros((call.count, 4))
         kept = np.empty(len(table), np.bool_)

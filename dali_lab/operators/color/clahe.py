@@ -58,14 +58,8 @@ class Clahe(Operator):
     def run(self, call: Call, data: Batch) -> Batch:
         if data.dtype != UINT8:
             raise call.problem(f"takes UINT8, got {data.dtype.name}")
-        for wrong, message in (
-            (~np.isin(data.shapes[:, 2], (1, 3)), "takes 1 or 3 channels"),
-            (data.sizes == 0, "takes images that are not empty"),
-        ):
-            if wrong.any():
-                index = int(wrong.argmax())
-                shape = " x ".join(map(str, data.shapes[index]))
-                raise call.problem(f"{message}, got {shape}", sample=index)
+        call.refuse(~np.isin(data.shapes[:, 2], (1, 3)), "takes 1 or 3 channels, got {:x}", data.shapes)
+        call.refuse(data.sizes == 0, "takes images that are not empty, got {:x}", data.shapes)
         out = call.allocate(data.shapes, UINT8, data.layout)
         tiles = (self.value("tiles_x"), self.value("tiles_y"))
         for channels in np.unique(data.shapes[:, 2]).tolist():

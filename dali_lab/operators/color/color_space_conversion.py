@@ -72,12 +72,8 @@ class ColorSpaceConversion(Operator):
         if data.dtype != UINT8:
             raise call.problem(f"takes UINT8, got {data.dtype.name}")
         channels = self._matrix.shape[1]
-        wrong = data.shapes[:, -1] != channels
-        if wrong.any():
-            index = int(wrong.argmax())
-            raise call.problem(
-                f"{self.value('image_type').name} has {channels} channels, got {data.shapes[index, -1]}", sample=index
-            )
+        given, name = data.shapes[:, -1], self.value("image_type").name
+        call.refuse(given != channels, f"{name} has {channels} channels, got {{}}", given)
         shapes = data.shapes.copy()
         shapes[:, -1] = self._matrix.shape[0]
         out = call.allocate(shapes, UINT8, data.layout)

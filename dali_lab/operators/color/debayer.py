@@ -79,19 +79,11 @@ class Debayer(Operator):
         if algorithm == "vng_ocv" and data.dtype != UINT8:
             raise call.problem(f"vng_ocv takes UINT8, got {data.dtype.name}", argument="algorithm")
         sizes = data.shapes[:, :2]
-        for wrong, message in (
-            ((data.shapes[:, 2:] != 1).any(axis=1), "takes one channel"),
-            ((sizes % 2).any(axis=1), "takes an even height and width"),
-            ((sizes == 0).any(axis=1), "takes images that are not empty"),
-        ):
-            if wrong.any():
-                index = int(wrong.argmax())
-                raise call.problem(f"{message}, got {' x '.join(map(str, data.shapes[index]))}", sample=index)
+        call.refuse(data.shapes[:, 2:] != 1, "takes one channel, got {:x}", data.shapes)
+        call.refuse(sizes % 2 != 0, "takes an even height and width, got {:x}", data.shapes)
+        call.refuse(sizes == 0, "takes images that are not empty, got {:x}", data.shapes)
         positions = call.vectors("blue_position", 2, np.int64)
-        bad = ((positions < 0) | (positions > 1)).any(axis=1)
-        if bad.any():
-            index = int(bad.argmax())
-            raise call.problem(f"{positions[index].tolist()} is not 0 or 1", argument="blue_position", sample=index)
+        call.refuse((positions < 0) | (positions > 1), "{} is not 0 or 1", positions, argument="blue_position")
         channels = 1 if algorithm == "gray_ocv" else 3
         out = call.allocate(np.column_stack([sizes, np.full(len(data), channels)]), data.dtype, "HWC")
         if algorithm == "vng_ocv":

@@ -41,10 +41,7 @@ class JpegCompressionDistortion(Operator):
         if data.dtype != UINT8:
             raise call.problem(f"takes UINT8, got {data.dtype.name}")
         wrong = (data.shapes[:, 2] != 3) | (data.sizes == 0)
-        if wrong.any():
-            index = int(wrong.argmax())
-            shape = " x ".join(map(str, data.shapes[index]))
-            raise call.problem(f"takes RGB images that are not empty, got {shape}", sample=index)
+        call.refuse(wrong, "takes RGB images that are not empty, got {:x}", data.shapes)
         out = call.allocate(data.shapes, UINT8, data.layout)
         quality = np.clip(call.numbers("quality", np.int64), 1, 100)
         kernels = call.kernels("jpeg_distortion")

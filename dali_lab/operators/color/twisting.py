@@ -64,9 +64,8 @@ class Twisting(Operator):
 
     def run(self, call: Call, data: Batch) -> Batch:
         dtype = checked_dtype(call, data, self.value("dtype"), DTYPES)
-        if len(data) and (data.shapes[:, -1] != 3).any():
-            index = int((data.shapes[:, -1] != 3).argmax())
-            raise call.problem(f"takes images of 3 channels, got {data.shapes[index, -1]}", sample=index)
+        channels = data.shapes[:, -1]
+        call.refuse(channels != 3, "takes images of 3 channels, got {}", channels)
         out = call.allocate(data.shapes, dtype, data.layout)
         matrix, offset = self.transformation(call, 0.5 if data.dtype in (FLOAT, FLOAT16) else 128.0)
         call.kernels("color").linear_rgb(

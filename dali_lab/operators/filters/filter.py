@@ -110,13 +110,9 @@ class Filter(Operator):
         shapes = data.shapes.copy()
         if self.value("mode") == "valid":
             shapes[:, spatial] -= windows.shapes - 1
-        for wrong, message in (
-            (data.sizes == 0, "takes images that are not empty"),
-            ((windows.shapes < 1).any(axis=1), "the window is empty"),
-            ((shapes[:, spatial] < 1).any(axis=1), "the window is larger than the image"),
-        ):
-            if wrong.any():
-                raise call.problem(message, sample=int(wrong.argmax()))
+        call.refuse(data.sizes == 0, "takes images that are not empty")
+        call.refuse(windows.shapes < 1, "the window is empty")
+        call.refuse(shapes[:, spatial] < 1, "the window is larger than the image")
         out = call.allocate(shapes, dtype, data.layout)
         self._filter(call, data, out, windows, anchors, fills, spatial)
         return out
@@ -162,13 +158,7 @@ class Filter(Operator):
     def _anchors(self, call: Call, windows: Batch) -> Table:
         anchors = call.vectors("anchor", windows.ndim, np.int64)
         wrong = (anchors < -1) | (anchors >= windows.shapes)
-        if wrong.any():
-            index = int(wrong.any(axis=1).argmax())
-            raise call.problem(
-                f"{anchors[index].tolist()} lies outside the window of {' x '.join(map(str, windows.shapes[index]))}",
-                argument="anchor",
-                sample=index,
-            )
+        call.refuse(wrong, "{} lies outside the window of {:x}", anchors, windows.shapes, argument="anchor")
         return np.where(anchors < 0, windows.shapes // 2, anchors)
 
     @classmethod

@@ -86,15 +86,10 @@ class GaussianBlur(Operator):
 
         sigma = call.vectors("sigma", axes)
         size = call.vectors("window_size", axes, np.int64)
-        for name, wrong, message in (
-            ("sigma", (sigma < 0) | ~np.isfinite(sigma), "must not be negative"),
-            ("window_size", (size < 0) | ((size > 0) & (size % 2 == 0)), "must be odd"),
-            ("sigma", (sigma == 0) & (size == 0), "needs a value, or 'window_size' does"),
-        ):
-            if wrong.any():
-                index = int(wrong.any(axis=1).argmax())
-                table = sigma if name == "sigma" else size
-                raise call.problem(f"{message}, got {table[index].tolist()}", argument=name, sample=index)
+        call.refuse((sigma < 0) | ~np.isfinite(sigma), "must not be negative, got {}", sigma, argument="sigma")
+        call.refuse((size < 0) | ((size > 0) & (size % 2 == 0)), "must be odd, got {}", size, argument="window_size")
+        neither = (sigma == 0) & (size == 0)
+        call.refuse(neither, "needs a value, or 'window_size' does, got {}", sigma, argument="sigma")
         windows, lengths = convolve.gaussian_windows(sigma, size)
         full = np.zeros((len(windows), 3, windows.shape[2]), np.float32)
         full[:, :, 0] = 1

@@ -128,11 +128,7 @@ class Laplacian(Operator):
         sizes = call.vectors(name, axes, np.int64)
         least = 3 if name == "window_size" else 1
         wrong = (sizes < least) | (sizes > LARGEST) | (sizes % 2 == 0)
-        if wrong.any():
-            index = int(wrong.any(axis=1).argmax())
-            raise call.problem(
-                f"must be odd, from {least} to {LARGEST}, got {sizes[index].tolist()}", argument=name, sample=index
-            )
+        call.refuse(wrong, f"must be odd, from {least} to {LARGEST}, got {{}}", sizes, argument=name)
         return sizes
 
     @classmethod

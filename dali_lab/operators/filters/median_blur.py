@@ -48,10 +48,7 @@ class MedianBlur(Operator):
         if data.dtype not in DTYPES:
             raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
         sizes = call.vectors("window_size", 2, np.int64)
-        wrong = (sizes < 1) | (sizes % 2 == 0)
-        if wrong.any():
-            index = int(wrong.any(axis=1).argmax())
-            raise call.problem(f"must be odd, got {sizes[index].tolist()}", argument="window_size", sample=index)
+        call.refuse((sizes < 1) | (sizes % 2 == 0), "must be odd, got {}", sizes, argument="window_size")
         out = call.allocate(data.shapes, data.dtype, data.layout)
         call.kernels("morphology").medians(data, out, sizes)
         return out

@@ -66,14 +66,9 @@ class Morphing(Operator):
             raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
         sizes = call.vectors("mask_size", 2, np.int64)
         anchors = call.vectors("anchor", 2, np.int64)
-        for name, wrong, table in (
-            ("mask_size", sizes < 1, sizes),
-            ("anchor", (anchors < -1) | (anchors >= sizes), anchors),
-        ):
-            if wrong.any():
-                index = int(wrong.any(axis=1).argmax())
-                message = "is not positive" if name == "mask_size" else f"lies outside the mask {sizes[index].tolist()}"
-                raise call.problem(f"{table[index].tolist()} {message}", argument=name, sample=index)
+        call.refuse(sizes < 1, "{} is not positive", sizes, argument="mask_size")
+        outside = (anchors < -1) | (anchors >= sizes)
+        call.refuse(outside, "{} lies outside the mask {}", anchors, sizes, argument="anchor")
         out = call.allocate(data.shapes, data.dtype, data.layout)
         # Doing it several times is the same as doing it once with a larger mask.
         times = self.value("iterations")

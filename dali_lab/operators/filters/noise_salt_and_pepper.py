@@ -39,10 +39,7 @@ class SaltAndPepperNoise(Noising):
         shares = []
         for name in ("prob", "salt_vs_pepper"):
             share = call.numbers(name)
-            wrong = ~((share >= 0) & (share <= 1))
-            if wrong.any():
-                index = int(wrong.argmax())
-                raise call.problem(f"{share[index]:g} is not in [0, 1]", argument=name, sample=index)
+            call.refuse(~((share >= 0) & (share <= 1)), "{:g} is not in [0, 1]", share, argument=name)
             shares.append(share)
         out = call.allocate(data.shapes, data.dtype, data.layout)
         axis = data.layout.find("C") if data.layout else data.ndim - 1

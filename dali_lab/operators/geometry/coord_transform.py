@@ -131,11 +131,7 @@ class CoordTransform(Operator):
         if width is None:
             return None
         wrong = (points.shapes[:, -1] != width) & (points.shapes[:, :-1] > 0).all(axis=1)
-        if wrong.any():
-            sample = int(wrong.argmax())
-            raise call.problem(
-                f"points of {points.shapes[sample, -1]} coordinates beside points of {width}", sample=sample
-            )
+        call.refuse(wrong, "points of {} coordinates beside points of {}", points.shapes[:, -1], width)
         return width
 
     def _terms(self, call: Call, width: int) -> tuple[Array, Array]:

@@ -102,21 +102,12 @@ class Erase(Operator):
             raise call.problem("names no axis to erase along", argument="axes")
         (anchors, offered), (extents, counts) = (_padded(self._rows(call, name)) for name in ("anchor", "shape"))
         for name, table in (("anchor", anchors), ("shape", extents)):
-            wrong = ~np.isfinite(table).all(axis=1)
-            if wrong.any():
-                index = int(wrong.argmax())
-                raise call.problem(f"{table[index].tolist()} is not finite", argument=name, sample=index)
+            call.refuse(~np.isfinite(table), "{} is not finite", table, argument=name)
         offered, counts = np.broadcast_arrays(offered, counts)
         wrong = (offered != 0) & (offered != counts)
-        if wrong.any():
-            index = int(wrong.argmax())
-            message = f"has {counts[index]} numbers, the anchor has {offered[index]}"
-            raise call.problem(message, argument="shape", sample=index)
-        wrong = counts % axes != 0
-        if wrong.any():
-            index = int(wrong.argmax())
-            message = f"{counts[index]} numbers do not make whole rectangles of {axes} axes"
-            raise call.problem(message, argument="shape", sample=index)
+        call.refuse(wrong, "has {} numbers, the anchor has {}", counts, offered, argument="shape")
+        message = f"{{}} numbers do not make whole rectangles of {axes} axes"
+        call.refuse(counts % axes != 0, message, counts, argument="shape")
         most = max(anchors.shape[1], extents.shape[1])
         full = []
         for table in (anchors, extents):

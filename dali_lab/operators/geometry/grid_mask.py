@@ -67,9 +67,7 @@ class GridMask(Operator):
         if data.dtype not in DTYPES:
             raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
         tile = call.numbers("tile", np.int64)
-        if (tile <= 0).any():
-            index = int((tile <= 0).argmax())
-            raise call.problem(f"must be at least 1, got {tile[index]}", argument="tile", sample=index)
+        call.refuse(tile <= 0, "must be at least 1, got {}", tile, argument="tile")
         first = self._height(call, data)
         out = call.allocate(data.shapes, data.dtype, data.layout)
         # Frames, slices and planes of channels are pictures of their own, all with the grid of their sample.

@@ -111,10 +111,10 @@ class MultiPaste(Operator):
         anchor = np.zeros_like(image[:, :2]) if anchor is None else anchor
         to = np.zeros_like(anchor) if to is None else to
         extent = image[:, :2] - anchor if extent is None else extent
-        self._refuse(
-            call, owners, (anchor < 0) | (extent < 0) | (anchor + extent > image[:, :2]), anchor, extent, "image"
-        )
-        self._refuse(call, owners, (to < 0) | (to + extent > canvas[owners]), to, extent, "result")
+        leaves = "the region at {} of shape {} leaves the "
+        beyond = (anchor < 0) | (extent < 0) | (anchor + extent > image[:, :2])
+        call.refuse(beyond, leaves + "image", anchor, extent, owners=owners)
+        call.refuse((to < 0) | (to + extent > canvas[owners]), leaves + "result", to, extent, owners=owners)
         out = call.allocate(shapes, dtype, data.layout)
         pitches = np.column_stack(
             [image[:, 1] * image[:, 2] * data.itemsize, canvas[owners, 1] * channels[owners] * out.itemsize]
@@ -154,11 +154,7 @@ class MultiPaste(Operator):
         ids = np.concatenate(lists) if lists else np.zeros(0, np.int64)
         frames = call.repeat if call.repeat is not None else np.ones(call.count, np.int64)
         wrong = (ids < 0) | (ids >= len(frames))
-        if wrong.any():
-            index = int(wrong.argmax())
-            raise call.problem(
-                f"{ids[index]} is none of the {len(frames)} samples", argument="in_ids", sample=int(owners[index])
-            )
+        call.refuse(wrong, f"{{}} is none of the {len(frames)} samples", ids, argument="in_ids", owners=owners)
         starts = np.cumsum(frames) - frames
         sequence = np.repeat(np.arange(len(frames)), frames)[owners]
         frame = owners - starts[sequence]
@@ -186,13 +182,8 @@ class MultiPaste(Operator):
     def _channels(self, call: Call, every: Batch, owners: Table, image_of: Table) -> Table:
         channels = every.shapes[: call.count, 2].copy()
         channels[owners[::-1]] = every.shapes[image_of[::-1], 2]
-        wrong = every.shapes[image_of, 2] != channels[owners]
-        if wrong.any():
-            index = int(wrong.argmax())
-            raise call.problem(
-                f"pastes images of {channels[owners[index]]} and of {every.shapes[image_of[index], 2]} channels",
-                sample=int(owners[index]),
-            )
+        here, there = channels[owners], every.shapes[image_of, 2]
+        call.refuse(here != there, "pastes images of {} and of {} channels", here, there, owners=owners)
         return channels
 
     def _table(self, call: Call, name: str, count: Table, extent: Table, rounded: Any) -> Table | None:
@@ -219,16 +210,6 @@ class MultiPaste(Operator):
         if used == name:
             return table.astype(np.int64)
         return np.asarray(rounded(table.astype(np.float32) * extent.astype(np.float32)), np.int64)
-
-    def _refuse(
-        self, call: Call, owners: Table, wrong: npt.NDArray[np.bool_], anchor: Table, extent: Table, what: str
-    ) -> None:
-        if wrong.any():
-            index = int(wrong.any(axis=1).argmax())
-            raise call.problem(
-                f"the region at {anchor[index].tolist()} of shape {extent[index].tolist()} leaves the {what}",
-                sample=int(owners[index]),
-            )
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -70,11 +70,9 @@ class Paste(Operator):
         least = self._checked(call, "min_canvas_size", 0.0, np.inf)
         places = [self._checked(call, name, 0.0, 1.0) for name in ("paste_y", "paste_x")]
         colour = np.array(self.value("fill_value"), np.int64)
-        if colour.size != 1 and (data.shapes[:, 2] != colour.size).any():
-            index = int((data.shapes[:, 2] != colour.size).argmax())
-            raise call.problem(
-                f"has {colour.size} values for {data.shapes[index, 2]} channels", argument="fill_value", sample=index
-            )
+        channels = data.shapes[:, 2]
+        wrong = (channels != colour.size) & (colour.size != 1)
+        call.refuse(wrong, f"has {colour.size} values for {{}} channels", channels, argument="fill_value")
         shapes, starts = data.shapes.copy(), np.zeros_like(data.shapes)
         for axis, place in enumerate(places):
             extent = data.shapes[:, axis]
@@ -97,11 +95,9 @@ class Paste(Operator):
 
     def _checked(self, call: Call, name: str, low: float, high: float) -> npt.NDArray[np.float32]:
         values = call.numbers(name)
+        bounds = f"at least {low:g}" if high == np.inf else f"in [{low:g}, {high:g}]"
         wrong = ~((values >= low) & (values <= high) & (values < np.inf))
-        if wrong.any():
-            index = int(wrong.argmax())
-            bounds = f"at least {low:g}" if high == np.inf else f"in [{low:g}, {high:g}]"
-            raise call.problem(f"must be {bounds}, got {values[index]:g}", argument=name, sample=index)
+        call.refuse(wrong, f"must be {bounds}, got {{:g}}", values, argument=name)
         return values
 
     @classmethod

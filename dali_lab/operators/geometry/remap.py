@@ -73,15 +73,12 @@ class Remap(Operator):
     def run(self, call: Call, data: Batch, mapx: Batch, mapy: Batch) -> Batch:
         if data.dtype not in DTYPES:
             raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
-        if (data.sizes == 0).any():
-            raise call.problem("takes images that are not empty", sample=int((data.sizes == 0).argmax()))
+        call.refuse(data.sizes == 0, "takes images that are not empty")
         maps = [self._each_frame(call, batch) for batch in (mapx, mapy)]
         for batch in maps:
             if batch.dtype != FLOAT or batch.ndim != 2:
                 raise call.problem(f"takes maps of FLOAT with two axes, got {batch.dtype.name} with {batch.ndim}")
-        wrong = (maps[0].shapes != maps[1].shapes).any(axis=1)
-        if wrong.any():
-            raise call.problem("the two maps differ in size", sample=int(wrong.argmax()))
+        call.refuse(maps[0].shapes != maps[1].shapes, "the two maps differ in size")
         shift = np.float32(0.5 if self.value("pixel_origin") == "corner" else 0)
         out = call.allocate(np.column_stack([maps[0].shapes, data.shapes[:, 2]]), data.dtype, data.layout)
         call.kernels("remap").remap(

@@ -144,9 +144,7 @@ def resampling(call: Call, extents: npt.NDArray[np.int64], subpixel: bool) -> Re
             [call.numbers(n, default=0.0).astype(np.float64) if operator.has(n) else np.zeros(count) for n in names],
             axis=1,
         )
-    if not np.isfinite(wanted).all():
-        index = int((~np.isfinite(wanted)).any(axis=1).argmax())
-        raise call.problem(f"the size {wanted[index].tolist()} is not finite", sample=index)
+    call.refuse(~np.isfinite(wanted), "the size {} is not finite", wanted)
     # An axis without elements stays empty, whatever its size.
     wanted = np.where(extents == 0, 0.0, wanted)
     low = np.zeros((count, axes))
@@ -263,10 +261,7 @@ class Resizing(Operator):
         for name in ("min_filter", "mag_filter"):
             chosen = name if name in self.given or "interp_type" not in self.given else "interp_type"
             codes = call.numbers(chosen, np.int64)
-            bad = (codes < 0) | (codes > 5)
-            if bad.any():
-                index = int(bad.argmax())
-                raise call.problem(f"{codes[index]} is no DALIInterpType", argument=chosen, sample=index)
+            call.refuse((codes < 0) | (codes > 5), "{} is no DALIInterpType", codes, argument=chosen)
             rows.append(np.ascontiguousarray(codes))
         return rows[0], rows[1]
 
@@ -293,9 +288,7 @@ class Resizing(Operator):
         shrink, grow = self.filters(call)
         antialias = bool(self.value("antialias"))
         if (images.shapes == 0).any():
-            empty = (images.sizes == 0) & (out.sizes > 0)
-            if empty.any():
-                raise call.problem("an empty sample cannot be resized", sample=int(empty.argmax()))
+            call.refuse((images.sizes == 0) & (out.sizes > 0), "an empty sample cannot be resized")
         # Frames and planes of channels outside, channels of a pixel inside.
         one = np.ones(len(images), np.int64)
         inner = images.shapes[:, -1] if layout.endswith("C") else one

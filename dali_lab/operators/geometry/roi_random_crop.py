@@ -70,20 +70,20 @@ class RoiRandomCrop(Operator):
         extent = (
             call.vectors("roi_end", axes, np.int64) - start if by_end else call.vectors("roi_shape", axes, np.int64)
         )
-        self._refuse(call, window < 0, "crop_shape", window, "must not be negative")
+        call.refuse(window < 0, "must not be negative: {}", window, argument="crop_shape")
         shapes = None
         if inputs or self.has("in_shape"):
             shapes = inputs[0].shapes if inputs else call.vectors("in_shape", axes, np.int64)
             if shapes.shape[1] < axes:
                 raise call.problem(f"has {axes} values for {shapes.shape[1]} dimensions", argument="crop_shape")
             shapes = np.ascontiguousarray(shapes[:, :axes])
-            self._refuse(call, shapes < 0, "in_shape", shapes, "must not be negative")
-            self._refuse(call, window > shapes, "crop_shape", window, "is larger than the data", shapes)
-            self._refuse(call, start < 0, "roi_start", start, "must not be negative")
+            call.refuse(shapes < 0, "must not be negative: {}", shapes, argument="in_shape")
+            larger = "is larger than the data of shape {}: {}"
+            call.refuse(window > shapes, larger, shapes, window, argument="crop_shape")
+            call.refuse(start < 0, "must not be negative: {}", start, argument="roi_start")
             name = "roi_end" if by_end else "roi_shape"
-            self._refuse(
-                call, start + extent > shapes, name, start + extent, "makes a region that leaves the data", shapes
-            )
+            leaves = "makes a region that leaves the data of shape {}: {}"
+            call.refuse(start + extent > shapes, leaves, shapes, start + extent, argument=name)
         stream = open_stream(call.generator, call.indices)
         return Batch.dense(
             roi_window.window_starts(stream.key, stream.highs, start, extent, window, shapes), dtype=INT64
@@ -94,20 +94,6 @@ class RoiRandomCrop(Operator):
         if batch is None:
             return len(self.values["crop_shape"])
         return int(batch.sizes[0]) if len(batch) else 0
-
-    def _refuse(
-        self,
-        call: Call,
-        wrong: npt.NDArray[np.bool_],
-        name: str,
-        table: Table,
-        message: str,
-        shapes: Table | None = None,
-    ) -> None:
-        if wrong.any():
-            index = int(wrong.any(axis=1).argmax())
-            beside = "" if shapes is None else f" of shape {shapes[index].tolist()}"
-            raise call.problem(f"{message}{beside}: {table[index].tolist()}", argument=name, sample=index)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -41,9 +41,7 @@ class Rotate(Warping):
 
     def run(self, call: Call, data: Batch) -> Batch:
         angles = call.numbers("angle")
-        if not np.isfinite(angles).all():
-            index = int((~np.isfinite(angles)).argmax())
-            raise call.problem(f"{angles[index]} is not finite", argument="angle", sample=index)
+        call.refuse(~np.isfinite(angles), "{} is not finite", angles, argument="angle")
         if "D" in data.layout:
             return self._volumes(call, data)
         from dali_lab.kernels.cpu import warp
@@ -61,9 +59,7 @@ class Rotate(Warping):
             raise call.problem("must be given for volumes", argument="axis")
         angles, axes = call.numbers("angle"), call.vectors("axis", 3)
         wrong = ~(np.isfinite(axes).all(axis=1) & (axes != 0).any(axis=1))
-        if wrong.any():
-            index = int(wrong.argmax())
-            raise call.problem(f"{axes[index].tolist()} is no direction", argument="axis", sample=index)
+        call.refuse(wrong, "{} is no direction", axes, argument="axis")
         sizes = data.shapes[:, :3]
         canvas = sizes if self.value("keep_size") else warp_volume.rotated_sizes(axes, angles, sizes, call.repeat)
         canvas = self.sizes(call, canvas)

@@ -144,10 +144,8 @@ class TensorResize(Resizing):
         else:
             # The product is rounded to float32, which decides where it lies half-way.
             wanted[:, axes] = call.vectors("scales", len(axes)) * extents[:, axes].astype(np.float32)
-        if not np.isfinite(wanted).all():
-            sample = int(np.argmin(np.isfinite(wanted).all(axis=1)))
-            name = "sizes" if self.has("sizes") else "scales"
-            raise call.problem(f"the size {wanted[sample].tolist()} is not finite", argument=name, sample=sample)
+        given_by = "sizes" if self.has("sizes") else "scales"
+        call.refuse(~np.isfinite(wanted), "the size {} is not finite", wanted, argument=given_by)
         limits = None
         if self.value("max_size") is not None:
             given = self.value("max_size")
@@ -160,11 +158,7 @@ class TensorResize(Resizing):
         alignment = np.full_like(extents, 0.0 if self.has("alignment") else 0.5)
         alignment[:, axes] = call.vectors("alignment", len(axes))
         size = np.where(images.shapes > 0, np.maximum(self._rounded(np.abs(exact)), 1.0), 0.0)
-        beyond = size > LARGEST_SAMPLE
-        if beyond.any():
-            sample = int(beyond.any(axis=1).argmax())
-            name = "sizes" if self.has("sizes") else "scales"
-            raise call.problem(f"the size {size[sample].tolist()} is too large", argument=name, sample=sample)
+        call.refuse(size > LARGEST_SAMPLE, "the size {} is too large", size, argument=given_by)
         passed = _passed((size != extents) | (exact < 0) | (low != 0) | (high != extents), self.whole_batch)
         flip = exact < 0
         low, high = np.where(flip, high, low), np.where(flip, low, high)

@@ -42,16 +42,13 @@ class WarpAffine(Warping):
         data = inputs[0]
         deep = "D" in data.layout
         matrices = self._matrices(call, inputs, 12 if deep else 6)
-        bad = ~np.isfinite(matrices).all(axis=1)
-        if bad.any():
-            raise call.problem("is not finite", argument="matrix", sample=int(bad.argmax()))
+        call.refuse(~np.isfinite(matrices), "is not finite", argument="matrix")
         if not self.value("inverse_map"):
             if deep:
                 matrices, exists = warp_volume.inverted(matrices)
             else:
                 exists = np.abs(matrices[:, 0] * matrices[:, 4] - matrices[:, 1] * matrices[:, 3]) > 0
-            if not exists.all():
-                raise call.problem("cannot be inverted", argument="matrix", sample=int(exists.argmin()))
+            call.refuse(~exists, "cannot be inverted", argument="matrix")
             if not deep:
                 matrices = warp.inverted_affine(matrices)
         if deep:

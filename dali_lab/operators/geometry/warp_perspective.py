@@ -106,8 +106,7 @@ class WarpPerspective(Operator):
         data = inputs[0]
         if data.dtype not in DTYPES:
             raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
-        if (data.sizes == 0).any():
-            raise call.problem("takes images that are not empty", sample=int((data.sizes == 0).argmax()))
+        call.refuse(data.sizes == 0, "takes images that are not empty")
         matrices = self._matrices(call, inputs)
         fill = self._fill(call, data)
         shapes = data.shapes.copy()
@@ -115,9 +114,7 @@ class WarpPerspective(Operator):
         if "size" in self.connected or self.values["size"]:
             size = call.vectors("size", 2)
             whole = np.floor(np.maximum(size, 0) + np.float32(0.5)).astype(np.int64)
-            if (whole < 1).any():
-                index = int((whole < 1).any(axis=1).argmax())
-                raise call.problem(f"{size[index].tolist()} is not positive", argument="size", sample=index)
+            call.refuse(whole < 1, "{} is not positive", size, argument="size")
             shapes[:, first : first + 2] = whole
         out = call.allocate(shapes, data.dtype, data.layout)
         planar = data.layout == "CHW"
@@ -140,9 +137,7 @@ class WarpPerspective(Operator):
                 table = np.repeat(table, call.repeat, axis=0)
         else:
             table = call.vectors("matrix", 9)
-        bad = ~np.isfinite(table).all(axis=1)
-        if bad.any():
-            raise call.problem("is not finite", argument="matrix", sample=int(bad.argmax()))
+        call.refuse(~np.isfinite(table), "is not finite", argument="matrix")
         matrices = np.array(table, np.float32).reshape(-1, 3, 3)
         if self.value("pixel_origin") == "corner":
             shift, back = np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32)
@@ -155,12 +150,9 @@ class WarpPerspective(Operator):
         if fill.size > 1:
             if data.layout != "HWC":
                 raise call.problem("takes one value where the layout is not HWC", argument="fill_value")
-            wrong = data.shapes[:, 2] != fill.size
-            if wrong.any():
-                index = int(wrong.argmax())
-                raise call.problem(
-                    f"has {fill.size} values for {data.shapes[index, 2]} channels", argument="fill_value", sample=index
-                )
+            channels = data.shapes[:, 2]
+            message = f"has {fill.size} values for {{}} channels"
+            call.refuse(channels != fill.size, message, channels, argument="fill_value")
         return fill
 
     @classmethod

@@ -67,9 +67,7 @@ class Warping(Operator):
         given = call.vectors("size", default.shape[1])
         # As in NVIDIA DALI, which rounds constants and drops the fractions of connected values.
         sizes = given if "size" in self.connected else half_away(given)
-        if (sizes < 1).any():
-            index = int((sizes < 1).any(axis=1).argmax())
-            raise call.problem(f"{given[index].tolist()} is not positive", argument="size", sample=index)
+        call.refuse(sizes < 1, "{} is not positive", given, argument="size")
         return sizes.astype(np.int64)
 
     def result_type(self, call: Call, data: Batch) -> DALIDataType:

@@ -127,11 +127,8 @@ def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
     truncate = operator.values.get("rounding") == "truncate"
     for letter, column in columns.items():
         axis = layout.index(letter)
-        unusable = ~(np.abs(column) < 2**31)
-        if unusable.any():
-            name = "crop" if operator.has("crop") else names[letter]
-            index = int(unusable.argmax())
-            raise call.problem(f"{column[index]:g} is no extent", argument=name, sample=index)
+        given_by = "crop" if operator.has("crop") else names[letter]
+        call.refuse(~(np.abs(column) < 2**31), "{:g} is no extent", column, argument=given_by)
         wanted = column.astype(np.int64)
         size[:, axis] = np.where(wanted > 0, wanted, shapes[:, axis])
         name = {"W": "crop_pos_x", "H": "crop_pos_y"}.get(letter, "crop_pos_z")
@@ -159,19 +156,14 @@ def slice_windows(
     length = max((table.shape[1] for table in (first, last) if table is not None), default=0)
     axes = slice_axes(call, layout, ndim, length)
     for table in (first, last):
-        if table is not None and not np.isfinite(table).all():
-            index = int((~np.isfinite(table)).any(axis=1).argmax())
-            raise call.problem(f"the slice has a coordinate that is not finite: {table[index].tolist()}", sample=index)
+        if table is not None:
+            call.refuse(~np.isfinite(table), "the slice has a coordinate that is not finite: {}", table)
     if first is not None:
         np.put_along_axis(start, axes, half_away(first).astype(np.int64), axis=1)
     if last is not None:
         np.put_along_axis(stop, axes, half_away(last).astype(np.int64), axis=1)
     size = stop - start
-    if (size < 0).any():
-        index = int((size < 0).any(axis=1).argmax())
-        raise call.problem(
-            f"the slice ends before it starts: {start[index].tolist()} to {stop[index].tolist()}", sample=index
-        )
+    call.refuse(size < 0, "the slice ends before it starts: {} to {}", start, stop)
     return Windows(start, size)
 
 
@@ -222,18 +214,14 @@ def within(call: Call, windows: Windows, shapes: Table) -> tuple[Windows, bool]:
     """Apply `out_of_bounds_policy`; returns whether anything must be padded."""
     policy = call.operator.values.get("out_of_bounds_policy", "error")
     start, size = windows
-    outside = ((start < 0) | (start + size > shapes)).any(axis=1)
+    outside = (start < 0) | (start + size > shapes)
     if not outside.any():
         return windows, False
     if policy == "error":
-        index = int(outside.argmax())
-        message = (
-            f"the window from {start[index].tolist()} to {(start + size)[index].tolist()} leaves the sample of shape"
-            f" {shapes[index].tolist()}"
-        )
+        message = "the window from {} to {} leaves the sample of shape {}"
         if "out_of_bounds_policy" in call.operator.values:
             message += "; out_of_bounds_policy 'pad' or 'trim_to_shape' would allow it"
-        raise call.problem(message, sample=index)
+        call.refuse(outside, message, start, start + size, shapes)
     if policy == "trim_to_shape":
         low = np.clip(start, 0, shapes)
         high = np.clip(start + size, 0, shapes)

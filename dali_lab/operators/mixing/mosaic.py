@@ -121,9 +121,8 @@ class Mosaic(Mixing):
         labels = others[1] if len(others) > 1 else None
         if labels is not None and labels.ndim < 1:
             raise call.problem("takes labels with an axis of boxes, (N,) or (N, 1), got single numbers", sample=0)
-        if labels is not None and (labels.sizes != counts).any():
-            index = int((labels.sizes != counts).argmax())
-            raise call.problem(f"got {labels.sizes[index]} labels for {counts[index]} boxes", sample=index)
+        if labels is not None:
+            call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
         # One row for each box of each of the four images of each sample.
         times = counts[members.ravel()]
         part = np.repeat(np.arange(4 * call.count), times)

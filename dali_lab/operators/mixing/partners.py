@@ -69,10 +69,7 @@ class Mixing(Operator):
         from dali_lab.kernels.cpu.draws import fill_beta
 
         alphas = call.numbers("alpha")
-        wrong = ~(alphas > 0) | ~np.isfinite(alphas)
-        if wrong.any():
-            index = int(wrong.argmax())
-            raise call.problem(f"must be positive, got {alphas[index]:g}", argument="alpha", sample=index)
+        call.refuse(~(alphas > 0) | ~np.isfinite(alphas), "must be positive, got {:g}", alphas, argument="alpha")
         shares = np.empty(call.count, np.float32)
         addresses = shares.ctypes.data + 4 * np.arange(call.count, dtype=np.int64)
         fill_beta(self.stream(call), addresses, np.ones(call.count, np.int64), alphas, alphas)
@@ -122,7 +119,6 @@ def picture_shapes(call: Call, images: Batch) -> npt.NDArray[np.int64]:
 
 def need_one_shape(call: Call, images: Batch) -> None:
     """Raise unless all images have the same shape."""
-    if not images.is_uniform():
-        index = int((images.shapes != images.shapes[0]).any(axis=1).argmax())
-        first, other = (tuple(images.shapes[place].tolist()) for place in (0, index))
-        raise call.problem(f"takes images of one shape, got {other} beside {first}; resize them first", sample=index)
+    first = np.broadcast_to(images.shapes[:1], images.shapes.shape)
+    message = "takes images of one shape, got {:t} beside {:t}; resize them first"
+    call.refuse(images.shapes != first, message, images.shapes, first)

@@ -39,10 +39,7 @@ class Beta(Drawing):
         dtype = self.dtype_or(FLOAT, (FLOAT, FLOAT64))
         alpha, beta = call.numbers("alpha"), call.numbers("beta")
         for name, numbers in (("alpha", alpha), ("beta", beta)):
-            wrong = ~((numbers > 0) & np.isfinite(numbers))
-            if wrong.any():
-                index = int(wrong.argmax())
-                raise call.problem(f"must be positive, got {numbers[index]:g}", argument=name, sample=index)
+            call.refuse(~((numbers > 0) & np.isfinite(numbers)), "must be positive, got {:g}", numbers, argument=name)
         out = call.allocate(self.shapes(call, like), dtype)
         draws.fill_beta(self.stream(call), out.addresses, out.sizes, alpha, beta, numpy_dtype(dtype))
         return out

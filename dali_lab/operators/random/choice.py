@@ -38,9 +38,7 @@ class Choice(Drawing):
         drawn = self.shapes(call, inputs[1:])
         counts = drawn.prod(axis=1)
         sizes = self._sizes(call, choices)
-        if (sizes < 1).any():
-            index = int((sizes < 1).argmax())
-            raise call.problem(f"needs at least one choice, got {sizes[index]}", sample=index)
+        call.refuse(sizes < 1, "needs at least one choice, got {}", sizes)
         indices = call.scratch(drawn, INT64)
         draws.fill_indices(
             self.stream(call),

@@ -69,9 +69,7 @@ class Drawing(Operator):
         else:
             value = self.values["shape"]
             table = np.broadcast_to(np.asarray(value, np.int64), (call.count, len(value)))
-        if (table < 0).any():
-            index = int((table < 0).any(axis=1).argmax())
-            raise call.problem(f"{table[index].tolist()} has a negative extent", argument="shape", sample=index)
+        call.refuse(table < 0, "{} has a negative extent", table, argument="shape")
         return np.ascontiguousarray(table)
 
     def stream(self, call: Call) -> Any:

@@ -40,16 +40,10 @@ class RandomCropGenerator(Operator):
         verify_random_window(values)
 
     def run(self, call: Call, shape: Batch) -> tuple[Batch, ...]:
-        if (shape.sizes < 2).any():
-            index = int((shape.sizes < 2).argmax())
-            raise call.problem(f"needs height and width, got {shape.sizes[index]} numbers", sample=index)
+        call.refuse(shape.sizes < 2, "needs height and width, got {} numbers", shape.sizes)
         starts = np.cumsum(shape.sizes) - shape.sizes
         sizes = flat(gathered(shape))[starts[:, None] + np.arange(2)]
-        wrong = ~((sizes >= 1) & (sizes < 2**31)).all(axis=1)
-        if wrong.any():
-            index = int(wrong.argmax())
-            message = f"{sizes[index].tolist()} is no height and width from 1 to 2^31 − 1"
-            raise call.problem(message, sample=index)
+        call.refuse((sizes < 1) | (sizes >= 2**31), "{} is no height and width from 1 to 2^31 − 1", sizes)
         windows = random_windows(call, sizes.astype(np.int64)).astype(np.int32)
         anchor, extent = windows[:, :2], windows[:, 2:] - windows[:, :2]
         return Batch.dense(np.ascontiguousarray(anchor), dtype=INT32), Batch.dense(

@@ -59,21 +59,14 @@ class Uniform(Drawing):
         if self.has("values"):
             values = call.lists("values") or []
             given = call.batches.get("values")
-            if given is not None and not given.sizes.all():
-                raise call.problem(
-                    "needs at least one value", argument="values", sample=int(np.argmin(given.sizes != 0))
-                )
+            if given is not None:
+                call.refuse(given.sizes == 0, "needs at least one value", argument="values")
             draws.fill_values(stream, out.addresses, out.sizes, values, numpy_dtype(dtype))
             return out
         bounds = call.vectors("range", 2)
-        wrong = ~(bounds[:, 0] < bounds[:, 1])
-        if wrong.any():
-            index = int(wrong.argmax())
-            low, high = bounds[index]
-            raise call.problem(
-                f"the lower bound {low:g} is not below the upper one {high:g}", argument="range", sample=index
-            )
         low, high = np.ascontiguousarray(bounds[:, 0]), np.ascontiguousarray(bounds[:, 1])
+        message = "the lower bound {:g} is not below the upper one {:g}"
+        call.refuse(~(low < high), message, low, high, argument="range")
         draws.fill_uniform(stream, out.addresses, out.sizes, low, high, numpy_dtype(dtype))
         return out
 

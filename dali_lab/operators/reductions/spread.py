@@ -39,11 +39,8 @@ class _Spread(Summing):
         if bool((mean.sizes == 1).all()):
             fitting = mean.replaced(shapes=np.ones_like(kept))
         else:
-            wrong = mean.sizes != kept.prod(axis=1)
-            if wrong.any():
-                sample = int(np.argmax(wrong))
-                have, want = tuple(mean.shapes[sample].tolist()), tuple(kept[sample].tolist())
-                raise call.problem(f"a mean of shape {have} does not fit a result of shape {want}", sample=sample)
+            message = "a mean of shape {:t} does not fit a result of shape {:t}"
+            call.refuse(mean.sizes != kept.prod(axis=1), message, mean.shapes, kept)
             fitting = mean.replaced(shapes=kept)
         ddof = self.value("ddof")
         nothing = self._over_nothing(axes)

@@ -56,11 +56,7 @@ class PermuteBatch(Operator):
                 raise call.problem(f"must be a scalar in each sample, got {batch.ndim} dimensions", argument="indices")
             indices = integer_table(call, batch, "indices")[:, 0]
         wrong = (indices < 0) | (indices >= len(data))
-        if wrong.any():
-            sample = int(np.argmax(wrong))
-            raise call.problem(
-                f"there is no sample {indices[sample]} in a batch of {len(data)}", argument="indices", sample=sample
-            )
+        call.refuse(wrong, f"there is no sample {{}} in a batch of {len(data)}", indices, argument="indices")
         return data.take(indices)
 
     @classmethod

@@ -125,19 +125,14 @@ def _spread(call: Call, value: Batch, out: Batch) -> Batch:
     ndim = max(value.ndim, out.ndim)
     have, want = widened(value.shapes, ndim), widened(out.shapes, ndim)
     wrong = ((have != want) & (have != 1) & ((want != 1) | (have == 0))).any(axis=1)
-    if wrong.any():
-        sample = int(np.argmax(wrong))
-        extents = tuple(value.shapes[sample].tolist()), tuple(out.shapes[sample].tolist())
-        raise call.problem(f"a value of shape {extents[0]} cannot be stretched over {extents[1]}", sample=sample)
+    call.refuse(wrong, "a value of shape {:t} cannot be stretched over {:t}", value.shapes, out.shapes)
     held = np.minimum(have, want)[:, ndim - out.ndim :]
     apply(lambda target, source: np.copyto(target, source), out, [value.replaced(shapes=held, layout="")])
     return out
 
 
 def _first_elements(call: Call, value: Batch) -> Batch:
-    empty = value.sizes == 0
-    if empty.any():
-        raise call.problem("the value has no element", sample=int(empty.argmax()))
+    call.refuse(value.sizes == 0, "the value has no element")
     return value.replaced(shapes=np.zeros((len(value), 0), np.int64), layout="")
 
 

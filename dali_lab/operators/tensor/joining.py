@@ -90,13 +90,8 @@ class Cat(_Joining):
         batches = self._filled(call, batches, axis, others)
         for index, batch in enumerate(batches):
             differs = (batch.shapes[:, others] != batches[0].shapes[:, others]).any(axis=1)
-            if differs.any():
-                sample = int(np.argmax(differs))
-                have, want = tuple(batch.shapes[sample].tolist()), tuple(batches[0].shapes[sample].tolist())
-                raise call.problem(
-                    f"input {index} has shape {have}, input 0 {want}: they may differ only in axis {axis}",
-                    sample=sample,
-                )
+            message = f"input {index} has shape {{:t}}, input 0 {{:t}}: they may differ only in axis {axis}"
+            call.refuse(differs, message, batch.shapes, batches[0].shapes)
         if len(batches) == 1:
             return batches[0].replaced(layout=layout)
         return self._joined(call, batches, axis, layout)
@@ -181,11 +176,8 @@ class Stack(_Joining):
             raise call.problem(f"{axis} is no place for a new axis beside {ndim}", argument="axis")
         axis %= ndim + 1
         for index, batch in enumerate(batches):
-            differs = (batch.shapes != first.shapes).any(axis=1)
-            if differs.any():
-                sample = int(np.argmax(differs))
-                have, want = tuple(batch.shapes[sample].tolist()), tuple(first.shapes[sample].tolist())
-                raise call.problem(f"input {index} has shape {have}, input 0 {want}", sample=sample)
+            message = f"input {index} has shape {{:t}}, input 0 {{:t}}"
+            call.refuse(batch.shapes != first.shapes, message, batch.shapes, first.shapes)
         layout = ""
         name = self.value("axis_name")
         if name is not None:

@@ -167,10 +167,7 @@ class Normalize(Operator):
         if batch.ndim != data.ndim:
             raise call.problem(f"has {batch.ndim} dimensions, the input has {data.ndim}", argument=name)
         wrong = ((batch.shapes != 1) & (batch.shapes != data.shapes)).any(axis=1)
-        if wrong.any():
-            sample = int(np.argmax(wrong))
-            have, want = tuple(batch.shapes[sample].tolist()), tuple(data.shapes[sample].tolist())
-            raise call.problem(f"shape {have} does not fit that of the input, {want}", argument=name, sample=sample)
+        call.refuse(wrong, "shape {:t} does not fit that of the input, {:t}", batch.shapes, data.shapes, argument=name)
         return batch
 
     def _factor_of_given(self, deviation: Array) -> Array:
@@ -186,14 +183,9 @@ class Normalize(Operator):
 
     def _check_kept(self, call: Call, data: Batch, axes: tuple[int, ...]) -> None:
         kept = [axis for axis in range(data.ndim) if axis not in axes]
-        differs = (data.shapes[:, kept] != data.shapes[:1, kept]).any(axis=1)
-        if differs.any():
-            sample = int(np.argmax(differs))
-            raise call.problem(
-                f"shape {tuple(data.shapes[sample].tolist())} differs from that of sample 0,"
-                f" {tuple(data.shapes[0].tolist())}, in an axis that is not reduced",
-                sample=sample,
-            )
+        message = "shape {:t} differs from that of sample 0, {:t}, in an axis that is not reduced"
+        first = np.broadcast_to(data.shapes[:1], data.shapes.shape)
+        call.refuse(data.shapes[:, kept] != first[:, kept], message, data.shapes, first)
 
     def _of_batch(self, call: Call, data: Batch, axes: tuple[int, ...], given: dict[str, Any]) -> dict[str, Any]:
         """Mean and factor over all samples, where they are not given."""

@@ -91,10 +91,8 @@ class Pad(Operator):
         wanted: npt.NDArray[np.int64] = np.maximum(extents, least)
         align = self._table(call, "align", rows, count)
         if align is not None:
-            if (align < 1).any():
-                place = int(np.argmax((align < 1).any(axis=1)))
-                sample = int(np.arange(call.count)[rows][place])
-                raise call.problem(f"must be at least 1, got {align[place].tolist()}", argument="align", sample=sample)
+            owners = np.arange(call.count)[rows]
+            call.refuse(align < 1, "must be at least 1, got {}", align, argument="align", owners=owners)
             wanted = -(-wanted // align) * align
         return wanted
 

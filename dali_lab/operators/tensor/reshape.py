@@ -102,13 +102,7 @@ class _Reshaping(Operator):
             return data.shapes
         dims = self._integers(call, "src_dims")
         wrong = (dims < -1) | (dims >= data.ndim)
-        if wrong.any():
-            sample, place = np.argwhere(wrong)[0]
-            raise call.problem(
-                f"{dims[sample, place]} is neither an axis of {data.ndim} nor -1",
-                argument="src_dims",
-                sample=int(sample),
-            )
+        call.refuse(wrong, f"{{}} are not all axes of {data.ndim}, or -1", dims, argument="src_dims")
         if not data.ndim:
             return np.ones_like(dims)
         return np.where(dims < 0, 1, np.take_along_axis(data.shapes, np.maximum(dims, 0), axis=1))
@@ -136,13 +130,8 @@ class _Reshaping(Operator):
         if not wanted.shape[1]:
             raise call.problem("a scalar cannot become elements of another size", argument="dtype")
         last = wanted[:, -1] * old
-        if (last % new).any():
-            sample = int(np.argmax(last % new != 0))
-            raise call.problem(
-                f"{wanted[sample, -1]} elements of {old} bytes in the last axis do not divide into {new} bytes each",
-                argument="dtype",
-                sample=sample,
-            )
+        message = f"{{}} elements of {old} bytes in the last axis do not divide into {new} bytes each"
+        call.refuse(last % new != 0, message, wanted[:, -1], argument="dtype")
         wanted[:, -1] = last // new
         return wanted
 
@@ -156,21 +145,11 @@ class _Reshaping(Operator):
         size = data.sizes * old // new
         if open_.any():
             rest = np.where(open_, 1, wanted).prod(axis=1)
-            endless = open_.any(axis=1) & (rest == 0)
-            if endless.any():
-                sample = int(np.argmax(endless))
-                have = tuple(data.shapes[sample].tolist())
-                raise call.problem(
-                    f"an extent left open beside one of 0 could be any, for shape {have}",
-                    argument=argument,
-                    sample=sample,
-                )
+            message = "an extent left open beside one of 0 could be any, for shape {:t}"
+            call.refuse(open_.any(axis=1) & (rest == 0), message, data.shapes, argument=argument)
             wanted = np.where(open_, (size // np.maximum(rest, 1))[:, None], wanted)
         wrong = wanted.prod(axis=1) * new != data.sizes * old
-        if wrong.any():
-            sample = int(np.argmax(wrong))
-            have, want = tuple(data.shapes[sample].tolist()), tuple(wanted[sample].tolist())
-            raise call.problem(f"shape {have} does not fit {want}", argument=argument, sample=sample)
+        call.refuse(wrong, "shape {:t} does not fit {:t}", data.shapes, wanted, argument=argument)
         return wanted
 
 

@@ -50,14 +50,9 @@ class ElementExtract(Operator):
         step = inner.prod(axis=1) * sequences.itemsize
         results = []
         for index in self.value("element_map"):
-            short = sequences.shapes[:, 0] <= index
-            if short.any():
-                sample = int(np.argmax(short))
-                raise call.problem(
-                    f"there is no element {index} in a sequence of {sequences.shapes[sample, 0]}",
-                    argument="element_map",
-                    sample=sample,
-                )
+            lengths = sequences.shapes[:, 0]
+            message = f"there is no element {index} in a sequence of {{}}"
+            call.refuse(lengths <= index, message, lengths, argument="element_map")
             results.append(
                 Batch(
                     sequences.addresses + step * index,
@@ -113,19 +108,12 @@ class SequenceRearrange(Operator):
         _check_sequence(call, sequences)
         orders = call.lists("new_order", np.int64) or []
         counts = np.array([len(order) for order in orders], np.int64)
-        if len(counts) and not counts.all():
-            raise call.problem("must hold at least one index", argument="new_order", sample=int(np.argmin(counts)))
+        call.refuse(counts == 0, "must hold at least one index", argument="new_order")
         picked = np.concatenate(orders) if orders else np.zeros(0, np.int64)
         length = np.repeat(sequences.shapes[:, 0], counts)
+        message, owners = "there is no element {} in a sequence of {}", np.repeat(np.arange(len(counts)), counts)
         wrong = (picked < 0) | (picked >= length)
-        if wrong.any():
-            place = int(np.argmax(wrong))
-            sample = int(np.searchsorted(np.cumsum(counts), place, side="right"))
-            raise call.problem(
-                f"there is no element {picked[place]} in a sequence of {length[place]}",
-                argument="new_order",
-                sample=sample,
-            )
+        call.refuse(wrong, message, picked, length, argument="new_order", owners=owners)
         shapes = sequences.shapes.copy()
         shapes[:, 0] = counts
         out = call.allocate(shapes, sequences.dtype, sequences.layout)

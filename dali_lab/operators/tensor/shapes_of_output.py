@@ -58,11 +58,7 @@ def shape_table(call: Call, argument: str = "shape") -> npt.NDArray[np.int64] | 
         if value is None:
             return None
         table = np.tile(np.array(value, np.int64).reshape(1, -1), (call.count, 1))
-    if (table < 0).any():
-        sample = int(np.argwhere(table < 0)[0, 0])
-        raise call.problem(
-            f"an extent cannot be negative: {tuple(table[sample].tolist())}", argument=argument, sample=sample
-        )
+    call.refuse(table < 0, "an extent cannot be negative: {:t}", table, argument=argument)
     return table
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from dali_lab.model.batch import Batch
 from dali_lab.operators.tensor.shapes_of_output import integer_table
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, integers, register, samples
@@ -43,14 +41,9 @@ class Squeeze(Operator):
         gone = set() if axes and min(axes) < 0 else {axis for axis in axes if axis < data.ndim}
         kept = [axis for axis in range(data.ndim) if axis not in gone]
         shapes = data.shapes[:, kept]
-        wrong = shapes.prod(axis=1) != data.sizes
-        if wrong.any():
-            sample = int(np.argmax(wrong))
-            raise call.problem(
-                f"axes {sorted(gone)} of shape {tuple(data.shapes[sample].tolist())} have more than one element",
-                argument="axes" if self.has("axes") else "axis_names",
-                sample=sample,
-            )
+        message = f"axes {sorted(gone)} of shape {{:t}} have more than one element"
+        named_by = "axes" if self.has("axes") else "axis_names"
+        call.refuse(shapes.prod(axis=1) != data.sizes, message, data.shapes, argument=named_by)
         return data.replaced(shapes=shapes, layout="".join(data.layout[axis] for axis in kept) if data.layout else "")
 
     def _axes(self, call: Call, data: Batch) -> list[int]:

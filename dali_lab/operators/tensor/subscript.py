@@ -110,19 +110,14 @@ class TensorSubscript(Operator):
         index = self._numbers(call, f"at_{axis}")
         position = np.where(index < 0, index + extent, index)
         wrong = (position < 0) | (position >= extent)
-        if wrong.any():
-            sample = int(np.argmax(wrong))
-            raise call.problem(
-                f"index {index[sample]} is outside axis {axis} of {extent[sample]} elements", sample=sample
-            )
+        call.refuse(wrong, f"index {{}} is outside axis {axis} of {{}} elements", index, extent)
         return position
 
     def _range(
         self, call: Call, axis: int, extent: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         step = self._numbers(call, f"step_{axis}") if self.has(f"step_{axis}") else np.ones_like(extent)
-        if not step.all():
-            raise call.problem("a step cannot be zero", argument=f"step_{axis}", sample=int(np.argmin(step != 0)))
+        call.refuse(step == 0, "a step cannot be zero", argument=f"step_{axis}")
         forward = step > 0
         least, most = np.where(forward, 0, -1), np.where(forward, extent, extent - 1)
 

@@ -116,12 +116,7 @@ class Shear(Transforming):
             factors = self.vector(call, "shear", count)
         else:
             angles = self.vector(call, "angles", count)
-            beyond = ~(np.abs(angles) <= 90)
-            if beyond.any():
-                sample = int(np.argmax(beyond.any(axis=1)))
-                raise call.problem(
-                    f"{angles[sample].tolist()} are not in [-90, 90] deg", argument="angles", sample=sample
-                )
+            call.refuse(~(np.abs(angles) <= 90), "{} are not in [-90, 90] deg", angles, argument="angles")
             factors = function("tan", angles * _DEGREE)
         result = empty(call, ndim)
         shears(factors, self.vector(call, "center", ndim), result)

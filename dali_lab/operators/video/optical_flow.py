@@ -117,14 +117,11 @@ class OpticalFlow(Operator):
         if frames.dtype != UINT8:
             raise call.problem(f"takes UINT8, got {frames.dtype.name}")
         channels = 1 if self.value("image_type") == GRAY else 3
-        for wrong, message in (
-            (frames.shapes[:, 0] < 1, "takes sequences of at least one frame"),
-            ((frames.shapes[:, 1:3] < LEAST).any(axis=1), f"takes frames of at least {LEAST} x {LEAST} pixels"),
-            (frames.shapes[:, 3] != channels, f"takes {channels} channels with this image_type"),
-        ):
-            if wrong.any():
-                index = int(wrong.argmax())
-                raise call.problem(f"{message}, got {' x '.join(map(str, frames.shapes[index]))}", sample=index)
+        shapes = frames.shapes
+        call.refuse(shapes[:, 0] < 1, "takes sequences of at least one frame, got {:x}", shapes)
+        least = f"takes frames of at least {LEAST} x {LEAST} pixels, got {{:x}}"
+        call.refuse(shapes[:, 1:3] < LEAST, least, shapes)
+        call.refuse(shapes[:, 3] != channels, f"takes {channels} channels with this image_type, got {{:x}}", shapes)
 
     def _gray(self, cv2: Any, frame: Array) -> Array:
         if frame.shape[2] == 1:
