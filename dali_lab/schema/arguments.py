@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -40,7 +40,9 @@ INTEGERS = (
     dtypes.INT32,
     dtypes.INT64,
 )
-"""Integer types of any width, for `Arg.fed`."""
+"""Integer types of any width."""
+NUMBERS = (*INTEGERS, dtypes.FLOAT16, dtypes.FLOAT, dtypes.FLOAT64)
+"""All types of numbers, without BOOL."""
 _FED: dict[str, tuple[dtypes.DALIDataType, ...]] = {
     "float": (dtypes.FLOAT,),
     "int": (dtypes.INT32,),
@@ -90,7 +92,7 @@ class Arg:
     unit
         ``"px"``, ``"deg"``, ``"Hz"``, ``"dB"``, ``"s"``.
     choices
-        Allowed words of a string argument.
+        Allowed words of a string argument, or members of an enumeration.
     synonyms
         Other words for some of `choices`, each with the one it stands for; then upper and lower case do not matter.
     widget
@@ -122,7 +124,7 @@ class Arg:
     exclusive_minimum: bool = False
     slider: tuple[float | None, ...] = ()
     unit: str | None = None
-    choices: tuple[str, ...] | None = None
+    choices: tuple[str, ...] | tuple[dtypes.NamedEnum, ...] | None = None
     synonyms: tuple[tuple[str, str], ...] = ()
     widget: str | None = None
     important: bool = False
@@ -236,7 +238,11 @@ class Arg:
         if self.type in ("string", "layout") and isinstance(value, words):
             return self._word(str(value))
         if self.type in _ENUMS:
-            return self._element_type(self._enum(value)) if self.type == "dtype" else self._enum(value)
+            member = self._element_type(self._enum(value)) if self.type == "dtype" else self._enum(value)
+            if self.choices and member not in self.choices:
+                allowed = any_of([each for each in self.choices if isinstance(each, dtypes.NamedEnum)])
+                raise ArgumentError(f"is {allowed}, not {member.name}", argument=self.name)
+            return member
         raise self._wrong_type(value, f"{value!r} ({type(value).__name__})")
 
     def _wrong_type(self, value: object, given: str) -> ArgumentTypeError:
@@ -245,11 +251,10 @@ class Arg:
     def _word(self, value: str) -> str:
         if self.synonyms:
             value = dict(self.synonyms).get(value.lower(), value.lower())
-        if self.choices and value not in self.choices:
-            raise ArgumentError(
-                f"{value!r} is none of {', '.join(map(repr, self.choices))}{nearest(value, self.choices)}",
-                argument=self.name,
-            )
+        words = [str(choice) for choice in self.choices or ()]
+        if words and value not in words:
+            message = f"{value!r} is none of {', '.join(map(repr, words))}{nearest(value, words)}"
+            raise ArgumentError(message, argument=self.name)
         return value
 
     def _enum(self, value: object) -> Any:
@@ -320,7 +325,7 @@ class Input:
     Parameters
     ----------
     name, doc
-        Name and meaning.
+        Name and meaning; ``{types}`` in it stands for the names of `dtypes`.
     kind
         What travels there, for ports and their colours.
     layouts
@@ -328,9 +333,8 @@ class Input:
         ``F`` as well.
     dtypes
         Types of elements that are taken; `None` takes any.
-    assumed
-        Layouts that samples without one are taken to have: the first that fits their dimensions. By default the
-        accepted ones, in turn.
+    dims
+        Numbers of dimensions that are taken; `None` takes any, or those of the layouts.
     optional
         Whether it may be left out.
     variadic
@@ -341,10 +345,14 @@ class Input:
     kind: Kind = "image"
     doc: str = ""
     layouts: tuple[str, ...] | None = None
-    assumed: tuple[str, ...] = ()
     dtypes: tuple[dtypes.DALIDataType, ...] | None = None
+    dims: tuple[int, ...] | None = None
     optional: bool = False
     variadic: bool = False
+
+    def __post_init__(self) -> None:
+        if self.dtypes is not None:
+            object.__setattr__(self, "doc", self.doc.replace("{types}", any_of(self.dtypes)))
 
     def assumed_layout(self, ndim: int, frames: bool) -> str:
         """The layout that samples of `ndim` dimensions without one are taken to have, or an empty string.
@@ -352,8 +360,9 @@ class Input:
         `frames` says whether sequences are taken too.
         """
         layouts = self.layouts or ()
-        candidates = self.assumed or (layouts + tuple("F" + layout for layout in layouts) if frames else layouts)
-        return next((layout for layout in candidates if len(layout) == ndim), "")
+        # Of as many dimensions, sequences come before volumes.
+        every = sorted((*layouts, *("F" + layout for layout in layouts)), key=lambda layout: "D" in layout)
+        return next((layout for layout in (every if frames else layouts) if len(layout) == ndim), "")
 
 
 @dataclass(frozen=True)
@@ -371,6 +380,15 @@ class Output:
     dtype: dtypes.DALIDataType | None = None
     when: tuple[str, ...] = ()
     each: str | None = None
+
+
+def any_of(values: Collection[dtypes.NamedEnum]) -> str:
+    """Names of types and the like in words: ``"UINT8, INT16 or FLOAT"``, ``"integers or FLOAT"``."""
+    names = [value.name for value in values]
+    if set(INTEGERS) <= set(values):
+        names = ["integers", *(value.name for value in values if value not in INTEGERS)]
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def is_array(value: object) -> bool:

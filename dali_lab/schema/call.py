@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from dali_lab.kernels.streams import GeneratorState
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import DALIDataType
+from dali_lab.model.dtypes import NO_TYPE, DALIDataType
 from dali_lab.model.errors import OperatorError, SampleError
-from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.arguments import any_of
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
@@ -107,11 +107,10 @@ class Call:
         for name, batch in self.batches.items():
             arg = self.operator.argument_table.get(name)
             if arg is not None and not arg.takes(batch.dtype):
-                allowed = arg.fed_types()
-                wanted = "integers" if allowed == INTEGERS else " or ".join(dtype.name for dtype in allowed)
-                raise self.problem(
-                    f"takes {wanted} from a node, got {batch.dtype.name}; fn.cast changes the type", argument=name
+                message = (
+                    f"takes {any_of(arg.fed_types())} from a node, got {batch.dtype.name}; fn.cast changes the type"
                 )
+                raise self.problem(message, argument=name)
 
     def share(self, work: Callable[[int], bool]) -> None:
         """Run work on the samples on this thread and on idle ones.
@@ -317,6 +316,22 @@ class Call:
             sample=None if sample is None else sample + self.start,
             source=source,
         )
+
+    def result_type(self, data: Batch, allowed: Collection[DALIDataType]) -> DALIDataType:
+        """The type of the result: that of the argument ``dtype``, or of the data where it is not given.
+
+        Raises
+        ------
+        OperatorError
+            If it is given, and neither `allowed` nor the type of the data.
+        """
+        wanted: DALIDataType | None = self.operator.value("dtype")
+        if wanted is None or wanted in (NO_TYPE, data.dtype):
+            return data.dtype
+        if wanted not in allowed:
+            names = any_of(list(dict.fromkeys((data.dtype, *allowed))))
+            raise self.problem(f"gives {names} for this input, not {wanted.name}", argument="dtype")
+        return wanted
 
     def refuse(
         self,

@@ -151,7 +151,7 @@ def argument_entry(arg: Arg) -> Json:
 def choices(arg: Arg) -> list[str] | None:
     """The words that an argument takes, if they can be counted."""
     if arg.choices:
-        return list(arg.choices)
+        return [str(plain(choice)) for choice in arg.choices]
     if arg.type in _ENUMS:
         return [member.name for member in _ENUMS[arg.type]]
     if arg.type == "dtype":

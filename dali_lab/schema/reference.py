@@ -84,7 +84,11 @@ def argument_text(arg: Arg) -> str:
     """Meaning, range, choices and unit of an argument."""
     sentences = [arg.doc.strip()] if arg.doc else []
     if arg.choices:
-        sentences.append("One of " + ", ".join(repr(choice) for choice in arg.choices) + ".")
+        sentences.append(
+            "One of "
+            + ", ".join(choice.name if isinstance(choice, NamedEnum) else repr(choice) for choice in arg.choices)
+            + "."
+        )
     bounds = arg.describe_range()
     if bounds:
         sentences.append(f"Range: {bounds}.")

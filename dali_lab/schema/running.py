@@ -9,6 +9,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError, InputError, OperatorError, as_ours
+from dali_lab.schema.arguments import Input, any_of
 from dali_lab.schema.call import Call, Wait
 from dali_lab.schema.operator import Operator
 
@@ -25,7 +26,7 @@ def run_operator(
     """
     inputs = [with_layout(call, index, batch) for index, batch in enumerate(inputs)]
     for index, batch in enumerate(inputs):
-        _check_dtype(call, index, batch)
+        _check_elements(call, index, batch)
     if _channels_before_frames(operator, call, inputs):
         return _channel_by_channel(operator, call, inputs[0], output_count)
     counts = sequences = None
@@ -122,7 +123,7 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
     InputError
         If the operator does not take the layout.
     """
-    declared = call.operator.inputs[min(index, len(call.operator.inputs) - 1)] if call.operator.inputs else None
+    declared = _declared(call, index)
     if declared is None or declared.layouts is None:
         return batch
     if not batch.layout:
@@ -146,13 +147,23 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
     )
 
 
-def _check_dtype(call: Call, index: int, batch: Batch) -> None:
-    """Raise if the operator does not take elements of the batch's type."""
-    declared = call.operator.inputs[min(index, len(call.operator.inputs) - 1)] if call.operator.inputs else None
-    if declared is not None and declared.dtypes is not None and batch.dtype not in declared.dtypes:
-        which = "" if index == 0 else f"'{declared.name}' of "
-        names = ", ".join(dtype.name for dtype in declared.dtypes)
-        raise call.problem(f"takes {which}{names}, got {batch.dtype.name}")
+def _check_elements(call: Call, index: int, batch: Batch) -> None:
+    """Raise if the operator does not take elements of the batch's type, or samples of its number of dimensions."""
+    declared = _declared(call, index)
+    if declared is None:
+        return
+    which = f"'{declared.name}' of " if len(call.operator.inputs) > 1 else ""
+    if declared.dtypes is not None and batch.dtype not in declared.dtypes:
+        raise call.problem(f"takes {which}{any_of(declared.dtypes)}, got {batch.dtype.name}")
+    if declared.dims is not None and batch.ndim not in declared.dims:
+        numbers = " or ".join(map(str, declared.dims))
+        raise call.problem(f"takes {which}{numbers} dimensions, got {batch.ndim}")
+
+
+def _declared(call: Call, index: int) -> Input | None:
+    """The declaration of an input; the last one may be repeated."""
+    declared = call.operator.inputs
+    return declared[min(index, len(declared) - 1)] if declared else None
 
 
 def _takes(operator: Operator, layout: str) -> bool:

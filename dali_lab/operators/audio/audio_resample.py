@@ -28,7 +28,15 @@ class AudioResample(Operator):
 
     name = "audio_resample"
     title = "Resample sound"
-    inputs = (Input("sound", kind="audio", doc="``(n,)`` or ``(n, channels)``, FLOAT or integers of 8 to 32 bits."),)
+    inputs = (
+        Input(
+            "sound",
+            dims=(1, 2),
+            dtypes=TYPES,
+            kind="audio",
+            doc="``(n,)`` or ``(n, channels)``, FLOAT or integers of 8 to 32 bits.",
+        ),
+    )
     outputs = (
         Output(
             "sound",
@@ -66,15 +74,7 @@ class AudioResample(Operator):
             raise ArgumentError(f"cannot be given together with {second!r}", argument=first)
 
     def run(self, call: Call, sound: Batch) -> Batch:
-        wanted = self.value("dtype")
-        wanted = sound.dtype if wanted is None else wanted
-        names = ", ".join(kind.name for kind in TYPES)
-        if sound.dtype not in TYPES:
-            raise call.problem(f"takes {names}, got {sound.dtype.name}")
-        if wanted not in TYPES:
-            raise call.problem(f"gives {names}, not {wanted.name}", argument="dtype")
-        if not 1 <= sound.ndim <= 2:
-            raise call.problem(f"takes one or two dimensions, got {sound.ndim}")
+        wanted = call.result_type(sound, TYPES)
         scales, lengths = self._scales(call, sound.shapes[:, 0])
         shapes = sound.shapes.copy()
         shapes[:, 0] = lengths

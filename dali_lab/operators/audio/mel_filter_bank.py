@@ -13,7 +13,6 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.model.errors import ArgumentError
-from dali_lab.operators.audio.signals import need_float
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, choice, flag, register, samples
 from dali_lab.schema.presets import integer, number
 
@@ -34,7 +33,7 @@ class MelFilterBank(Operator):
     """
 
     name = "mel_filter_bank"
-    inputs = (Input("spectrogram", doc="FLOAT with an axis of frequencies."),)
+    inputs = (Input("spectrogram", dtypes=(FLOAT,), doc="FLOAT with an axis of frequencies."),)
     outputs = (Output("mels", doc="The mel spectrogram, FLOAT, with the layout of the input.", dtype=FLOAT),)
     on_gpu = True
     gpu_tolerance = (1e-6, "products are added to the sum one by one, and on the CPU at times together")
@@ -87,7 +86,6 @@ class MelFilterBank(Operator):
     def run(self, call: Call, spectrogram: Batch) -> Batch:
         from dali_lab.kernels.cpu.memory import like
 
-        need_float(call, spectrogram)
         data = spectrogram
         axis = data.layout.find("f") if data.layout else max(data.ndim - 2, 0)
         if axis < 0 or not data.ndim:

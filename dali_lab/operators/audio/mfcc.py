@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.model.errors import ArgumentError
-from dali_lab.operators.audio.signals import ROUNDING, need_float
+from dali_lab.operators.audio.signals import ROUNDING
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, flag, integer, number, register, samples
 
 
@@ -26,7 +26,7 @@ class MFCC(Operator):
     schema_name = "MFCC"
     title = "MFCC"
     differs = "Values agree to within 3e-5, as sums of float32 are formed in another order."
-    inputs = (Input("mels", doc="A mel spectrogram, FLOAT of 2 to 5 axes."),)
+    inputs = (Input("mels", dims=(2, 3, 4, 5), dtypes=(FLOAT,), doc="A mel spectrogram, FLOAT of 2 to 5 axes."),)
     outputs = (
         Output(
             "coefficients", dtype=FLOAT, doc="The coefficients: `n_mfcc` along `axis`, the other axes as in the input."
@@ -67,10 +67,7 @@ class MFCC(Operator):
     def run(self, call: Call, mels: Batch) -> Batch:
         from dali_lab.kernels.cpu.memory import like
 
-        need_float(call, mels)
         axis = self.value("axis")
-        if not 2 <= mels.ndim <= 5:
-            raise call.problem(f"takes 2 to 5 axes, got {mels.ndim}")
         if axis >= mels.ndim:
             raise call.problem(f"{axis} is not an axis of samples with {mels.ndim} dimensions", argument="axis")
         lengths = mels.shapes[:, axis]
@@ -118,7 +115,7 @@ class MFCC(Operator):
         yield ErrorCase((mels,), {"dct_type": 5}, words=("dct_type", "5"))
         yield ErrorCase((mels,), {"dct_type": 1, "normalize": True}, words=("normalize", "dct_type"))
         yield ErrorCase((samples.tensors(((1, 3),)),), {"dct_type": 1}, words=("dct_type", "sample 0"))
-        yield ErrorCase((samples.tensors(((7,),)),), words=("axes", "1"))
+        yield ErrorCase((samples.tensors(((7,),)),), words=("dimensions", "1"))
         yield ErrorCase((samples.tensors(((7, 2),), np.float64),), words=("FLOAT64",))
 
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
-from dali_lab.model.dtypes import FLOAT, FLOAT64, INT32
+from dali_lab.model.dtypes import FLOAT, FLOAT64, INT32, numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import need_elements
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, integer, number, register, samples
+from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.samples import Array
 
 
@@ -26,7 +27,9 @@ class NonsilentRegion(Operator):
 
     name = "nonsilent_region"
     title = "Non-silent region"
-    inputs = (Input("sound", kind="audio", doc="One-dimensional sound, FLOAT or integers."),)
+    inputs = (
+        Input("sound", dtypes=(FLOAT, *INTEGERS), dims=(1,), kind="audio", doc="One-dimensional sound of {types}."),
+    )
     outputs = (
         Output("begin", kind="tensor", doc="Index of the first element.", dtype=INT32),
         Output("length", kind="tensor", doc="Number of elements, 0 if all is silent.", dtype=INT32),
@@ -76,19 +79,12 @@ class NonsilentRegion(Operator):
     def run(self, call: Call, sound: Batch) -> tuple[Batch, Batch]:
         from dali_lab.kernels.cpu import audio
         from dali_lab.kernels.cpu.memory import like
-        from dali_lab.model.dtypes import numpy_dtype
 
-        kind = numpy_dtype(sound.dtype)
-        if sound.ndim != 1:
-            raise call.problem(f"takes one dimension, got {sound.ndim}")
         need_elements(call, sound)
-        if kind.kind in "iu":
-            reset = -1
-        elif sound.dtype == FLOAT:
+        reset = -1
+        if sound.dtype == FLOAT:
             self._check_interval(call)
             reset = self.value("reset_interval")
-        else:
-            raise call.problem(f"takes FLOAT or integers, got {sound.dtype.name}")
         ratio = float(np.float32(10.0) ** (np.float32(self.value("cutoff_db")) / np.float32(10.0)))
         if call.gpu is not None:
             scalars = np.zeros((len(sound), 0), np.int64)
@@ -134,7 +130,7 @@ class NonsilentRegion(Operator):
         yield ErrorCase((waves,), {"window_length": 100}, words=("reset_interval", "8192", "100"))
         yield ErrorCase((waves,), {"window_length": 0}, words=("window_length", "0"))
         yield ErrorCase((waves,), {"reference_power": -0.5}, words=("reference_power", "-0.5"))
-        yield ErrorCase((samples.tensors(((9, 2),)),), words=("one dimension", "2"))
+        yield ErrorCase((samples.tensors(((9, 2),)),), words=("1 dimensions", "2"))
         yield ErrorCase((samples.tensors(((9,), (0,))),), words=("empty", "sample 1"))
         yield ErrorCase((samples.tensors(((9,),), np.float64),), words=("FLOAT64",))
 

@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model import buffers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
-from dali_lab.operators.audio.signals import ROUNDING, need_float
+from dali_lab.operators.audio.signals import ROUNDING
 from dali_lab.operators.audio.spectrogram import POWER
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, integer, register, samples
 
@@ -20,7 +20,7 @@ class PowerSpectrum(Operator):
 
     name = "power_spectrum"
     differs = "Values agree to within 1e-6 of the largest, as sums of float32 are formed in another order."
-    inputs = (Input("data", kind="tensor", doc="FLOAT of one or more axes."),)
+    inputs = (Input("data", dtypes=(FLOAT,), kind="tensor", doc="FLOAT of one or more axes."),)
     outputs = (
         Output(
             "spectrum",
@@ -46,7 +46,6 @@ class PowerSpectrum(Operator):
         from dali_lab.kernels.cpu import spectra
         from dali_lab.kernels.cpu.memory import like
 
-        need_float(call, data)
         axis = self.value("axis")
         if axis >= data.ndim or not data.ndim:
             raise call.problem(f"{axis} is not an axis of samples with {data.ndim} dimensions", argument="axis")

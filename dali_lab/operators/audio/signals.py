@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import FLOAT
 from dali_lab.schema import Call
 
 ROUNDING = "sums of float32 products in another order"
-
-
-def need_float(call: Call, data: Batch) -> None:
-    """Raise unless the samples are float32."""
-    if data.dtype != FLOAT:
-        raise call.problem(f"takes FLOAT, got {data.dtype.name}")
 
 
 def need_elements(call: Call, data: Batch) -> None:

@@ -12,7 +12,7 @@ from dali_lab.model import buffers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.model.errors import ArgumentError
-from dali_lab.operators.audio.signals import ROUNDING, need_elements, need_float
+from dali_lab.operators.audio.signals import ROUNDING, need_elements
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, numbers, register, samples
 from dali_lab.schema.presets import integer
 
@@ -32,7 +32,9 @@ class Spectrogram(Operator):
 
     name = "spectrogram"
     differs = "Values agree to within 1e-5 of the largest, as sums of float32 are formed in another order."
-    inputs = (Input("sound", kind="audio", doc="FLOAT of one channel: ``(n,)``, ``(n, 1)`` or ``(1, n)``."),)
+    inputs = (
+        Input("sound", dtypes=(FLOAT,), kind="audio", doc="FLOAT of one channel: ``(n,)``, ``(n, 1)`` or ``(1, n)``."),
+    )
     outputs = (Output("spectrogram", doc='FLOAT, layout "ft" or "tf".', dtype=FLOAT),)
     on_gpu = True
     gpu_tolerance = (4e-3, "float64 on the GPU, float32 on the CPU, whose step at powers of 14,000 is 0.001")
@@ -65,7 +67,6 @@ class Spectrogram(Operator):
         self._window = np.asarray(weights, np.float32)
 
     def run(self, call: Call, sound: Batch) -> Batch:
-        need_float(call, sound)
         need_elements(call, sound)
         lengths = sound.sizes
         longest = sound.shapes.max(axis=1) if sound.ndim else lengths

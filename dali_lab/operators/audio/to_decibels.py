@@ -8,7 +8,6 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
-from dali_lab.operators.audio.signals import need_float
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, number, register, samples
 
 
@@ -17,7 +16,7 @@ class ToDecibels(Operator):
     """Gives ``multiplier · log10(max(x / reference, 10^(cutoff_db / multiplier)))`` of each element."""
 
     name = "to_decibels"
-    inputs = (Input("data", kind="tensor", doc="FLOAT of any shape."),)
+    inputs = (Input("data", dtypes=(FLOAT,), kind="tensor", doc="FLOAT of any shape."),)
     outputs = (Output("decibels", kind="tensor", dtype=FLOAT, doc="Decibels, with the shape and layout of the input."),)
     on_gpu = True
     gpu_tolerance = (4e-5, "logarithms differ by a step of float32, times the multiplier")
@@ -37,7 +36,6 @@ class ToDecibels(Operator):
     def run(self, call: Call, data: Batch) -> Batch:
         from dali_lab.kernels.cpu.memory import like
 
-        need_float(call, data)
         multiplier = self.value("multiplier")
         least = self._least_ratio(np.float32(multiplier))
         least = least or float(np.nextafter(np.float32(0), np.float32(1)))

@@ -22,7 +22,7 @@ class BbFlip(Operator):
         Input(
             "boxes",
             kind="boxes",
-            doc="Boxes ``[N, 4]`` of FLOAT, from 0 to 1: left, top, width, height.",
+            doc="Boxes ``[N, 4]`` of {types}, from 0 to 1: left, top, width, height.",
             dtypes=(dtypes.FLOAT,),
         ),
     )
@@ -40,8 +40,6 @@ class BbFlip(Operator):
     """
 
     def run(self, call: Call, boxes: Batch) -> Batch:
-        if boxes.dtype != dtypes.FLOAT:
-            raise call.problem(f"takes FLOAT, got {boxes.dtype.name}")
         if (
             not boxes.ndim
             or not (boxes.shapes[:, -1] % 4 == 0).all()

@@ -44,8 +44,15 @@ class BBoxRotate(Operator):
         "in another order."
     )
     inputs = (
-        Input("boxes", kind="boxes", doc="Boxes of FLOAT, ``(n, 4)``."),
-        Input("labels", kind="tensor", doc="Labels of INT32, ``(n,)`` or ``(n, 1)``.", optional=True),
+        Input("boxes", dtypes=(FLOAT,), kind="boxes", doc="Boxes of {types}, ``(n, 4)``."),
+        Input(
+            "labels",
+            dims=(1, 2),
+            dtypes=(INT32,),
+            kind="tensor",
+            doc="Labels of {types}, ``(n,)`` or ``(n, 1)``.",
+            optional=True,
+        ),
     )
     outputs = (
         Output("boxes", kind="boxes", dtype=FLOAT, doc="``(M, 4)``: the boxes around the rotated ones that are left."),
@@ -126,10 +133,6 @@ class BBoxRotate(Operator):
         return out, rest
 
     def _check_labels(self, call: Call, labels: Batch, counts: npt.NDArray[np.int64]) -> None:
-        if labels.dtype != INT32:
-            raise call.problem(f"takes labels of INT32, got {labels.dtype.name}")
-        if not 1 <= labels.ndim <= 2:
-            raise call.problem(f"takes labels of one or two dimensions, got {labels.ndim}")
         call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
 
     def _sizes(self, call: Call) -> npt.NDArray[np.int64]:

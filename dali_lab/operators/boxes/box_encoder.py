@@ -28,8 +28,8 @@ class BoxEncoder(Operator):
     name = "box_encoder"
     differs = "Offsets agree to within 2e-6: divisions and logarithms of float32 round in another place."
     inputs = (
-        Input("boxes", kind="boxes", doc="Boxes as left, top, right, bottom, FLOAT ``(n, 4)``."),
-        Input("labels", kind="tensor", doc="Their labels, INT32, ``(n,)`` or ``(n, 1)``."),
+        Input("boxes", dtypes=(FLOAT,), kind="boxes", doc="Boxes as left, top, right, bottom, FLOAT ``(n, 4)``."),
+        Input("labels", dtypes=(INT32,), kind="tensor", doc="Their labels, INT32, ``(n,)`` or ``(n, 1)``."),
     )
     outputs = (
         Output("boxes", kind="boxes", doc="A box for each anchor, FLOAT ``(m, 4)``.", dtype=FLOAT),
@@ -64,8 +64,6 @@ class BoxEncoder(Operator):
         from dali_lab.kernels.cpu.memory import like
 
         counts = box_counts(call, boxes)
-        if labels.dtype != INT32:
-            raise call.problem(f"takes labels of INT32, got {labels.dtype.name}")
         call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
         anchors = len(self._anchors)
         out = call.allocate(np.broadcast_to((anchors, 4), (len(boxes), 2)), FLOAT)

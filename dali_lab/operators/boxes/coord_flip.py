@@ -25,8 +25,9 @@ class CoordFlip(Operator):
     inputs = (
         Input(
             "points",
+            dims=(2,),
             kind="tensor",
-            doc="Points of one to three coordinates, ``[N, d]`` of FLOAT.",
+            doc="Points of one to three coordinates, ``[N, d]`` of {types}.",
             dtypes=(dtypes.FLOAT,),
         ),
     )
@@ -52,10 +53,6 @@ class CoordFlip(Operator):
     example = '>>> fn.coord_flip(landmarks, layout="xy", flip_x=fn.random.coin_flip())'
 
     def run(self, call: Call, points: Batch) -> Batch:
-        if points.dtype != dtypes.FLOAT:
-            raise call.problem(f"takes FLOAT, got {points.dtype.name}")
-        if points.ndim != 2:
-            raise call.problem(f"takes points of 2 dimensions, [N, d], got {points.ndim}")
         width = int(points.shapes[0, 1]) if len(points) else 1
         for known in call.note(width):
             have = points.shapes[:, 1]

@@ -14,7 +14,7 @@ from dali_lab.schema import Call, Input, flag
 
 Boxes = npt.NDArray[np.float32]
 
-BOXES = Input("boxes", kind="boxes", doc="Boxes of FLOAT, ``(n, 4)``, in coordinates from 0 to 1.")
+BOXES = Input("boxes", dtypes=(FLOAT,), kind="boxes", doc="Boxes of {types}, ``(n, 4)``, in coordinates from 0 to 1.")
 LTRB = flag("ltrb", "Boxes are left, top, right, bottom, rather than left, top, width, height.")
 
 
@@ -38,8 +38,6 @@ def box_counts(call: Call, boxes: Batch, name: str = "boxes") -> npt.NDArray[np.
     OperatorError
         If they are not float32, or a sample does not hold a multiple of four numbers.
     """
-    if boxes.dtype != FLOAT:
-        raise call.problem(f"takes {name} of FLOAT, got {boxes.dtype.name}")
     sizes = boxes.sizes
     call.refuse(sizes % 4 != 0, "takes {} of 4 numbers, got shape {:t}", name, boxes.shapes)
     counts: npt.NDArray[np.int64] = sizes // 4

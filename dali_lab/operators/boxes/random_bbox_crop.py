@@ -41,8 +41,20 @@ class RandomBBoxCrop(Operator):
     schema_name = "RandomBBoxCrop"
     title = "Random crop with boxes"
     inputs = (
-        Input("boxes", kind="boxes", doc="Boxes of FLOAT from 0 to 1, ``(n, 4)``, or ``(n, 6)`` in volumes."),
-        Input("labels", kind="tensor", doc="Labels of INT32, ``(n,)`` or ``(n, 1)``.", optional=True),
+        Input(
+            "boxes",
+            dtypes=(FLOAT,),
+            kind="boxes",
+            doc="Boxes of FLOAT from 0 to 1, ``(n, 4)``, or ``(n, 6)`` in volumes.",
+        ),
+        Input(
+            "labels",
+            dims=(1, 2),
+            dtypes=(INT32,),
+            kind="tensor",
+            doc="Labels of {types}, ``(n,)`` or ``(n, 1)``.",
+            optional=True,
+        ),
     )
     outputs = (
         Output("anchor", kind="tensor", doc="Start of the window in the order x, y, z.", dtype=FLOAT),
@@ -138,8 +150,6 @@ class RandomBBoxCrop(Operator):
                 raise ArgumentError(f"{list(row)} is no range", argument=name)
 
     def run(self, call: Call, boxes: Batch, labels: Batch | None = None) -> tuple[Batch, ...]:
-        if boxes.dtype != FLOAT:
-            raise call.problem(f"takes boxes of FLOAT, got {boxes.dtype.name}")
         columns = int(boxes.shapes[0, 1]) if boxes.ndim == 2 and len(boxes) else 4
         if boxes.ndim != 2 or columns not in (4, 6) or (boxes.shapes[:, 1] != columns).any():
             shape = tuple(boxes.shapes[0].tolist())
@@ -157,10 +167,6 @@ class RandomBBoxCrop(Operator):
         return self._results(call, boxes, labels, table, counts, found, kept, fixed, order, by_size)
 
     def _check_labels(self, call: Call, labels: Batch, counts: Array) -> None:
-        if labels.dtype != INT32:
-            raise call.problem(f"takes labels of INT32, got {labels.dtype.name}")
-        if not 1 <= labels.ndim <= 2:
-            raise call.problem(f"takes labels of one or two dimensions, got {labels.ndim}")
         call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
 
     def _order(self, call: Call, ndim: int) -> tuple[list[int], bool]:

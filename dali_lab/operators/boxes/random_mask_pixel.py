@@ -11,9 +11,10 @@ import numpy.typing as npt
 from dali_lab.kernels.streams import open_stream
 from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
-from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, FLOAT64, INT64, UINT8, numpy_dtype
+from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT64, INT64, UINT8, numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, integer, number, register
+from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.operator import PerSample
 
 
@@ -25,7 +26,14 @@ class RandomMaskPixel(Operator):
     """
 
     name = "segmentation.random_mask_pixel"
-    inputs = (Input("mask", kind="mask", doc="A mask of any number of axes; integers, BOOL or FLOAT."),)
+    inputs = (
+        Input(
+            "mask",
+            dtypes=(*INTEGERS, BOOL, FLOAT),
+            kind="mask",
+            doc="A mask of any number of axes, of {types}.",
+        ),
+    )
     outputs = (Output("position", kind="tensor", doc="Index along each axis, INT64.", dtype=INT64),)
     random = True
     arguments = (
@@ -45,8 +53,6 @@ class RandomMaskPixel(Operator):
         from dali_lab.kernels.cpu import boxes
         from dali_lab.kernels.cpu.memory import like
 
-        if mask.dtype in (FLOAT16, FLOAT64):
-            raise call.problem(f"takes integers, BOOL or FLOAT, got {mask.dtype.name}")
         if mask.ndim == 0:
             raise call.problem("takes masks of one or more axes, got a single number")
         call.refuse(mask.sizes == 0, "the mask is empty")

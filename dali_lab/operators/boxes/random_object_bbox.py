@@ -13,19 +13,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
 from dali_lab.model.dtypes import BOOL, INT8, INT16, INT32, UINT8, UINT16, UINT32
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import (
-    Call,
-    Case,
-    ErrorCase,
-    Input,
-    Operator,
-    Output,
-    choice,
-    flag,
-    integers,
-    numbers,
-    register,
-)
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, choice, flag, integers, numbers, register
 from dali_lab.schema.operator import PerSample
 from dali_lab.schema.presets import integer, number
 

@@ -24,9 +24,21 @@ class SelectMasks(Operator):
 
     name = "segmentation.select_masks"
     inputs = (
-        Input("mask_ids", kind="tensor", doc="Ids of the wanted masks, INT32 ``(n,)``, each but once."),
-        Input("polygons", kind="tensor", doc="Id, first vertex and end of the vertices of each, INT32 ``(m, 3)``."),
-        Input("vertices", kind="tensor", doc="Coordinates of any type, ``(k, dimensions)``."),
+        Input(
+            "mask_ids",
+            dims=(1,),
+            dtypes=(INT32,),
+            kind="tensor",
+            doc="Ids of the wanted masks, INT32 ``(n,)``, each but once.",
+        ),
+        Input(
+            "polygons",
+            dims=(2,),
+            dtypes=(INT32,),
+            kind="tensor",
+            doc="Id, first vertex and end of the vertices of each, INT32 ``(m, 3)``.",
+        ),
+        Input("vertices", dims=(2,), kind="tensor", doc="Coordinates of any type, ``(k, dimensions)``."),
     )
     outputs = (
         Output("polygons", kind="tensor", doc="The polygons taken, INT32 ``(n, 3)``.", dtype=INT32),
@@ -36,13 +48,6 @@ class SelectMasks(Operator):
     example = ">>> polygons, vertices = fn.segmentation.select_masks(mask_ids, polygons, vertices, reindex_masks=True)"
 
     def run(self, call: Call, mask_ids: Batch, polygons: Batch, vertices: Batch) -> tuple[Batch, Batch]:
-        for name, batch, ndim in (("mask_ids", mask_ids, 1), ("polygons", polygons, 2)):
-            if batch.dtype != INT32 or batch.ndim != ndim:
-                raise call.problem(
-                    f"takes '{name}' of INT32 with {ndim} dimensions, got {batch.dtype.name} with {batch.ndim}"
-                )
-        if vertices.ndim != 2:
-            raise call.problem(f"takes 'vertices' with 2 dimensions, got {vertices.ndim}")
         call.refuse(polygons.shapes[:, 1] != 3, "takes 'polygons' of 3 columns, got {}", polygons.shapes[:, 1])
         counts = mask_ids.sizes
         owner = np.repeat(np.arange(call.count), counts)

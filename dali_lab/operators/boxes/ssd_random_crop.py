@@ -30,9 +30,9 @@ class SSDRandomCrop(Operator):
     schema_name = "SSDRandomCrop"
     title = "SSD random crop"
     inputs = (
-        Input("images", layouts=("HWC",), doc="Pictures of UINT8."),
-        Input("boxes", kind="boxes", doc="Boxes of FLOAT, ``(n, 4)``: two corners, from 0 to 1."),
-        Input("labels", kind="tensor", doc="Labels of INT32, ``(n,)``."),
+        Input("images", dtypes=(UINT8,), layouts=("HWC",), doc="Pictures of {types}."),
+        Input("boxes", dtypes=(FLOAT,), kind="boxes", doc="Boxes of {types}, ``(n, 4)``: two corners, from 0 to 1."),
+        Input("labels", dtypes=(INT32,), kind="tensor", doc="Labels of {types}, ``(n,)``."),
     )
     outputs = (
         Output("images", doc="The window of each picture.", dtype=UINT8),
@@ -47,11 +47,7 @@ class SSDRandomCrop(Operator):
     def run(self, call: Call, images: Batch, boxes: Batch, labels: Batch) -> tuple[Batch, ...]:
         from dali_lab.kernels.cpu import boxes_ssd, copy
 
-        if images.dtype != UINT8 or images.ndim != 3:
-            raise call.problem(f"takes pictures of UINT8 with 3 dimensions, got {images.dtype.name} with {images.ndim}")
         table, counts = box_table(call, boxes)
-        if labels.dtype != INT32:
-            raise call.problem(f"takes labels of INT32, got {labels.dtype.name}")
         call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
         stream = open_stream(call.generator, call.indices)
         whole, found = np.empty(call.count, np.bool_), np.zeros((call.count, 4))

@@ -35,7 +35,14 @@ class Clahe(Operator):
 
     name = "clahe"
     title = "CLAHE"
-    inputs = (Input("data", layouts=("HWC",), doc="Images of UINT8 with one channel, or three: red, green, blue."),)
+    inputs = (
+        Input(
+            "data",
+            dtypes=(UINT8,),
+            layouts=("HWC",),
+            doc="Images of UINT8 with one channel, or three: red, green, blue.",
+        ),
+    )
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     frames = True
     on_gpu = True
@@ -56,8 +63,6 @@ class Clahe(Operator):
     differs = "Sequences are taken as well."
 
     def run(self, call: Call, data: Batch) -> Batch:
-        if data.dtype != UINT8:
-            raise call.problem(f"takes UINT8, got {data.dtype.name}")
         call.refuse(~np.isin(data.shapes[:, 2], (1, 3)), "takes 1 or 3 channels, got {:x}", data.shapes)
         call.refuse(data.sizes == 0, "takes images that are not empty, got {:x}", data.shapes)
         out = call.allocate(data.shapes, UINT8, data.layout)

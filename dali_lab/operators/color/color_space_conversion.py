@@ -38,9 +38,7 @@ class ColorSpaceConversion(Operator):
 
     name = "color_space_conversion"
     title = "Colour space"
-    inputs = (
-        Input("data", layouts=("HWC", "DHWC"), assumed=("HWC", "FHWC", "FDHWC"), doc="UINT8 images or sequences."),
-    )
+    inputs = (Input("data", dtypes=(UINT8,), layouts=("HWC", "DHWC"), doc="UINT8 images or sequences."),)
     outputs = (
         Output("data", doc="Images of UINT8 with the channels of `output_type`, of the input's size and layout."),
     )
@@ -69,8 +67,6 @@ class ColorSpaceConversion(Operator):
         self._matrix, self._offset = conversion(self.value("image_type"), self.value("output_type"))
 
     def run(self, call: Call, data: Batch) -> Batch:
-        if data.dtype != UINT8:
-            raise call.problem(f"takes UINT8, got {data.dtype.name}")
         channels = self._matrix.shape[1]
         given, name = data.shapes[:, -1], self.value("image_type").name
         call.refuse(given != channels, f"{name} has {channels} channels, got {{}}", given)

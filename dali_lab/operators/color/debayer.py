@@ -34,6 +34,7 @@ class Debayer(Operator):
     inputs = (
         Input(
             "data",
+            dtypes=(UINT8, UINT16),
             layouts=("HW", "HWC"),
             doc="Images or sequences of UINT8 or UINT16 with one channel, height and width even.",
         ),
@@ -74,8 +75,6 @@ class Debayer(Operator):
 
     def run(self, call: Call, data: Batch) -> Batch:
         algorithm = self.value("algorithm") or ("default_npp" if self.device == "gpu" else "bilinear_ocv")
-        if data.dtype not in (UINT8, UINT16):
-            raise call.problem(f"takes UINT8 or UINT16, got {data.dtype.name}")
         if algorithm == "vng_ocv" and data.dtype != UINT8:
             raise call.problem(f"vng_ocv takes UINT8, got {data.dtype.name}", argument="algorithm")
         sizes = data.shapes[:, :2]

@@ -16,15 +16,13 @@ class Equalize(Operator):
     """Spreads the levels of each channel of an image, so that they are about equally frequent."""
 
     name = "equalize"
-    inputs = (Input("data", layouts=("HW", "HWC", "CHW"), doc="Images or sequences of UINT8."),)
+    inputs = (Input("data", dtypes=(UINT8,), layouts=("HW", "HWC", "CHW"), doc="Images or sequences of {types}."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     frames = True
     on_gpu = True
     example = ">>> fn.equalize(images)"
 
     def run(self, call: Call, data: Batch) -> Batch:
-        if data.dtype != UINT8:
-            raise call.problem(f"takes UINT8, got {data.dtype.name}")
         out = call.allocate(data.shapes, UINT8, data.layout)
         one = np.ones(len(data), np.int64)
         channel = data.layout.find("C")

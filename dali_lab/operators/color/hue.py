@@ -16,11 +16,7 @@ class Hue(Twisting):
     """Turns the hue of RGB images."""
 
     name = "hue"
-    arguments = (
-        HUE,
-        DTYPE,
-        Arg("image_type", "image_type", None, "", removed=True),
-    )
+    arguments = (HUE, DTYPE, Arg("image_type", "image_type", None, "", removed=True))
     start = {"hue": 40.0}
     example = ">>> fn.hue(images, hue=fn.random.uniform(range=[-30.0, 30.0]))"
 

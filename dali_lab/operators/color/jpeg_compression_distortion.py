@@ -21,7 +21,7 @@ class JpegCompressionDistortion(Operator):
 
     name = "jpeg_compression_distortion"
     title = "JPEG compression"
-    inputs = (Input("data", layouts=("HWC",), doc="RGB images or sequences of UINT8."),)
+    inputs = (Input("data", dtypes=(UINT8,), layouts=("HWC",), doc="RGB images or sequences of {types}."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     frames = True
     on_gpu = True
@@ -38,8 +38,6 @@ class JpegCompressionDistortion(Operator):
     example = ">>> fn.jpeg_compression_distortion(images, quality=fn.random.uniform(range=(5, 80), dtype=types.INT32))"
 
     def run(self, call: Call, data: Batch) -> Batch:
-        if data.dtype != UINT8:
-            raise call.problem(f"takes UINT8, got {data.dtype.name}")
         wrong = (data.shapes[:, 2] != 3) | (data.sizes == 0)
         call.refuse(wrong, "takes RGB images that are not empty, got {:x}", data.shapes)
         out = call.allocate(data.shapes, UINT8, data.layout)

@@ -16,11 +16,7 @@ class Saturation(Twisting):
     """Scales the saturation of RGB images."""
 
     name = "saturation"
-    arguments = (
-        SATURATION,
-        DTYPE,
-        Arg("image_type", "image_type", None, "", removed=True),
-    )
+    arguments = (SATURATION, DTYPE, Arg("image_type", "image_type", None, "", removed=True))
     start = {"saturation": 1.8}
     example = ">>> fn.saturation(images, saturation=fn.random.uniform(range=[0.5, 1.5]))"
 
@@ -28,8 +24,5 @@ class Saturation(Twisting):
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
         yield Case((pictures,), {"saturation": 0.0})
-        yield Case(
-            (pictures,),
-            {"saturation": PerSample([np.float32(v) for v in (0.5, 1, 2)])},
-        )
+        yield Case((pictures,), {"saturation": PerSample([np.float32(v) for v in (0.5, 1, 2)])})
         yield from cls.cases_of_types({"saturation": 1.5}, exact=True)

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import FLOAT, INT16, INT32, NO_TYPE, UINT8, DALIDataType, numpy_dtype
+from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8, DALIDataType, numpy_dtype
 from dali_lab.schema import Arg, Call, Input, Operator, Output, factor, number
 
 IMAGES = ("HWC", "DHWC")
-SEQUENCES = ("HWC", "FHWC", "FDHWC")
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 LEVEL = "products are rounded in another order, so a value half-way between two levels may round to either"
 
@@ -47,14 +46,7 @@ _HALF = {UINT8: 128.0, INT16: 16384.0, INT32: 1073741824.0, FLOAT: 0.5}
 class Scaling(Operator):
     """``out = shift · range + brightness · (center + contrast · (in − center))``."""
 
-    inputs = (
-        Input(
-            "data",
-            layouts=IMAGES,
-            assumed=SEQUENCES,
-            doc="Images, volumes or sequences of UINT8, INT16, INT32 or FLOAT.",
-        ),
-    )
+    inputs = (Input("data", layouts=IMAGES, dtypes=DTYPES, doc="Images, volumes or sequences of {types}."),)
     outputs = (Output("data", doc="With the shape and layout of the input, of `dtype`."),)
     on_gpu = True
     frames = True
@@ -64,7 +56,7 @@ class Scaling(Operator):
         return "_color_chain" if inputs == 1 and values.get("dtype", UINT8) == UINT8 else ""
 
     def run(self, call: Call, data: Batch) -> Batch:
-        dtype = checked_dtype(call, data, self.value("dtype"), DTYPES)
+        dtype = call.result_type(data, DTYPES)
         out = call.allocate(data.shapes, dtype, data.layout)
         factor, offset = self.factors(call, data.dtype, dtype)
         call.kernels("color").scale(
@@ -94,23 +86,3 @@ def value_of_each(call: Call, name: str, default: float) -> npt.NDArray[np.float
     if name not in call.operator.argument_table:
         return np.full(call.count, default, np.float32)
     return np.asarray(call.numbers(name), np.float32)
-
-
-def checked_dtype(
-    call: Call, data: Batch, wanted: DALIDataType | None, allowed: tuple[DALIDataType, ...]
-) -> DALIDataType:
-    """The type of the result.
-
-    Raises
-    ------
-    OperatorError
-        If the input's type or the wanted one is none of `allowed`.
-    """
-    names = ", ".join(dtype.name for dtype in allowed)
-    if data.dtype not in allowed:
-        raise call.problem(f"takes {names}, got {data.dtype.name}")
-    if wanted is None or wanted is NO_TYPE:
-        return data.dtype
-    if wanted not in allowed:
-        raise call.problem(f"gives {names}, not {wanted.name}", argument="dtype")
-    return wanted

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
-from dali_lab.operators.color.scaling import IMAGES, SEQUENCES, checked_dtype, value_of_each
+from dali_lab.operators.color.scaling import IMAGES, value_of_each
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, degrees, factor, samples
 
 DTYPES = (UINT8, INT16, INT32, FLOAT16, FLOAT)
@@ -23,11 +23,7 @@ LEVEL = "a sine may differ in its last bit, so that a value half-way between two
 
 _TO_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]], np.float32)
 _FROM_YIQ = np.array(
-    [
-        [0.99966437, 0.9565412, 0.6208617],
-        [0.99962485, -0.27227446, -0.6474513],
-        [1.0028123, -1.106848, 1.7054056],
-    ],
+    [[0.99966437, 0.9565412, 0.6208617], [0.99962485, -0.27227446, -0.6474513], [1.0028123, -1.106848, 1.7054056]],
     np.float32,
 )
 """The inverse of :data:`_TO_YIQ`, by elimination in float32."""
@@ -46,14 +42,7 @@ class Twisting(Operator):
         "Images of another number of channels than three are refused; NVIDIA DALI takes every three numbers of them for"
         " a pixel."
     )
-    inputs = (
-        Input(
-            "data",
-            layouts=IMAGES,
-            assumed=SEQUENCES,
-            doc="RGB images or sequences of UINT8, INT16, INT32, FLOAT16 or FLOAT.",
-        ),
-    )
+    inputs = (Input("data", layouts=IMAGES, dtypes=DTYPES, doc="RGB images or sequences of {types}."),)
     outputs = (Output("data", doc="RGB images or sequences with the shape and layout of the input, of `dtype`."),)
     on_gpu = True
     frames = True
@@ -63,7 +52,7 @@ class Twisting(Operator):
         return "_color_chain" if inputs == 1 and values.get("dtype", UINT8) == UINT8 else ""
 
     def run(self, call: Call, data: Batch) -> Batch:
-        dtype = checked_dtype(call, data, self.value("dtype"), DTYPES)
+        dtype = call.result_type(data, DTYPES)
         channels = data.shapes[:, -1]
         call.refuse(channels != 3, "takes images of 3 channels, got {}", channels)
         out = call.allocate(data.shapes, dtype, data.layout)

@@ -37,7 +37,11 @@ class Filter(Operator):
 
     name = "filter"
     inputs = (
-        Input("data", doc="Images, volumes or sequences of whole numbers of 8 or 16 bits, FLOAT16 or FLOAT."),
+        Input(
+            "data",
+            dtypes=DTYPES,
+            doc="Images, volumes or sequences of whole numbers of 8 or 16 bits, FLOAT16 or FLOAT.",
+        ),
         Input("filter", kind="tensor", doc="The window of each sample: FLOAT, with two axes, for volumes three."),
         Input(
             "fill_value",
@@ -91,12 +95,7 @@ class Filter(Operator):
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         data = inputs[0]
-        dtype = self.value("dtype")
-        dtype = data.dtype if dtype is None else dtype
-        if data.dtype not in DTYPES:
-            raise call.problem(f"takes {', '.join(kind.name for kind in DTYPES)}, got {data.dtype.name}")
-        if dtype not in (data.dtype, FLOAT):
-            raise call.problem(f"gives {data.dtype.name} or FLOAT for this input, not {dtype.name}", argument="dtype")
+        dtype = call.result_type(data, (FLOAT,))
         _, spatial = spatial_axes(call, data)
         windows = self._each_frame(call, inputs[1])
         fills = self._fills(call, data, inputs)

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, INT16, numpy_dtype
+from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, numpy_dtype
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.arguments import NUMBERS
 from dali_lab.schema.presets import integers, numbers
 
 
@@ -26,7 +27,11 @@ class GaussianBlur(Operator):
 
     name = "gaussian_blur"
     inputs = (
-        Input("data", doc="Images, volumes or sequences of one to three axes besides F and C, of numbers of any type."),
+        Input(
+            "data",
+            dtypes=NUMBERS,
+            doc="Images, volumes or sequences of one to three axes besides F and C, of numbers of any type.",
+        ),
     )
     outputs = (Output("data", doc="The blurred input, with its shape and layout, of `dtype`."),)
     frames = True
@@ -60,12 +65,7 @@ class GaussianBlur(Operator):
     example = ">>> fn.gaussian_blur(images, sigma=fn.random.uniform(range=(0.1, 2.0)))"
 
     def run(self, call: Call, data: Batch) -> Batch:
-        dtype = self.value("dtype")
-        dtype = data.dtype if dtype is None else dtype
-        if data.dtype == BOOL:
-            raise call.problem("takes numbers, got BOOL")
-        if dtype not in (data.dtype, FLOAT):
-            raise call.problem(f"gives {data.dtype.name} or FLOAT for this input, not {dtype.name}", argument="dtype")
+        dtype = call.result_type(data, (FLOAT,))
         outer, spatial = spatial_axes(call, data)
         windows, lengths = self._windows(call, len(spatial))
         out = call.allocate(data.shapes, dtype, data.layout)

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, FLOAT64, INT16, numpy_dtype
+from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.presets import flag, integers, numbers
 
 LARGEST = 31
@@ -31,7 +32,8 @@ class Laplacian(Operator):
     inputs = (
         Input(
             "data",
-            doc="Images, volumes or sequences of one to three axes besides F and C: whole numbers, FLOAT16 or FLOAT.",
+            dtypes=(*INTEGERS, FLOAT16, FLOAT),
+            doc="Images, volumes or sequences of one to three axes besides F and C, of {types}.",
         ),
     )
     outputs = (
@@ -80,12 +82,7 @@ class Laplacian(Operator):
 
     def run(self, call: Call, data: Batch) -> Batch:
         convolve = call.kernels("convolve")
-        dtype = self.value("dtype")
-        dtype = data.dtype if dtype is None else dtype
-        if data.dtype in (BOOL, FLOAT64):
-            raise call.problem(f"takes whole numbers, FLOAT16 and FLOAT, got {data.dtype.name}")
-        if dtype not in (data.dtype, FLOAT):
-            raise call.problem(f"gives {data.dtype.name} or FLOAT for this input, not {dtype.name}", argument="dtype")
+        dtype = call.result_type(data, (FLOAT,))
         if not len(data):
             return call.allocate(data.shapes, dtype, data.layout)
         outer, spatial = spatial_axes(call, data)

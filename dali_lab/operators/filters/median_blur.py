@@ -19,7 +19,7 @@ class MedianBlur(Operator):
     """Replaces each element by the median of a window around it, in each channel; the edge is repeated outside."""
 
     name = "experimental.median_blur"
-    inputs = (Input("data", layouts=LAYOUTS, doc="Images or sequences of UINT8, UINT16, INT16, INT32 or FLOAT."),)
+    inputs = (Input("data", dtypes=DTYPES, layouts=LAYOUTS, doc="Images or sequences of {types}."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     frames = True
     on_gpu = True
@@ -45,8 +45,6 @@ class MedianBlur(Operator):
     tested_elsewhere = "tests/unit/operators/test_median_blur.py"
 
     def run(self, call: Call, data: Batch) -> Batch:
-        if data.dtype not in DTYPES:
-            raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
         sizes = call.vectors("window_size", 2, np.int64)
         call.refuse((sizes < 1) | (sizes % 2 == 0), "must be odd, got {}", sizes, argument="window_size")
         out = call.allocate(data.shapes, data.dtype, data.layout)

@@ -49,7 +49,7 @@ MORPHING = (
 class Morphing(Operator):
     """Dilation and erosion."""
 
-    inputs = (Input("data", layouts=LAYOUTS, doc="Images or sequences of UINT8, UINT16, INT16 or FLOAT."),)
+    inputs = (Input("data", dtypes=DTYPES, layouts=LAYOUTS, doc="Images or sequences of {types}."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     frames = True
     on_gpu = True
@@ -62,8 +62,6 @@ class Morphing(Operator):
     greatest: ClassVar[bool] = False
 
     def run(self, call: Call, data: Batch) -> Batch:
-        if data.dtype not in DTYPES:
-            raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
         sizes = call.vectors("mask_size", 2, np.int64)
         anchors = call.vectors("anchor", 2, np.int64)
         call.refuse(sizes < 1, "{} is not positive", sizes, argument="mask_size")

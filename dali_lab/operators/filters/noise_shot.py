@@ -53,4 +53,4 @@ class ShotNoise(Noising):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(dtype=np.float64),), words=("FLOAT64", "UINT8"))
+        yield ErrorCase((samples.pictures(dtype=np.float64),), words=("FLOAT64", "integers"))

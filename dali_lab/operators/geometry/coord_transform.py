@@ -207,8 +207,7 @@ class CoordTransform(Operator):
         )
         yield Case((points,), {"M": matrices})
         yield Case(
-            (points,),
-            {"M": matrices, "T": PerSample([np.array(row, np.float32) for row in ([1, 2], [3, 4], [5, 6])])},
+            (points,), {"M": matrices, "T": PerSample([np.array(row, np.float32) for row in ([1, 2], [3, 4], [5, 6])])}
         )
         yield Case((points,), {"M": PerSample([np.float32(1), np.float32(2), np.float32(3)]), "T": 1})
         yield Case((points,), {"MT": PerSample([np.ones((3, 3), np.float32) * i for i in range(3)])})

@@ -40,11 +40,7 @@ DIFFERS = (
 
 def cut(call: Call, data: Batch, windows: Windows, operator: Windowed) -> Batch:
     """The windows of the samples, converted to the operator's `dtype`, filled outside the samples."""
-    wanted = operator.value("dtype")
-    dtype = data.dtype if wanted is None else wanted
-    if dtype not in (data.dtype, UINT8, FLOAT16, FLOAT):
-        message = f"is {data.dtype.name}, as the input, or UINT8, FLOAT16 or FLOAT, not {dtype.name}"
-        raise call.problem(message, argument="dtype")
+    dtype = call.result_type(data, (UINT8, FLOAT16, FLOAT))
     source = data if dtype == data.dtype else _truncated(call, data, dtype)
     out = call.allocate(windows.shape, dtype, data.layout)
     axis = data.layout.find("C")

@@ -20,7 +20,7 @@ DISPLACING = (
 class Displacing(Operator):
     """Operators that displace single pixels."""
 
-    inputs = (Input("data", layouts=("HWC",), doc="Images or sequences of UINT8, INT16, INT32 or FLOAT."),)
+    inputs = (Input("data", dtypes=DTYPES, layouts=("HWC",), doc="Images or sequences of {types}."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     devices = ("cpu", "gpu")
     frames = True
@@ -37,8 +37,6 @@ class Displacing(Operator):
         OperatorError
             If the type is not supported.
         """
-        if data.dtype not in DTYPES:
-            raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
         if "mask" not in self.connected:
             # A constant has no effect in NVIDIA DALI; here 0 means the same as from a node.
             return np.full(call.count, int(self.value("mask")), np.int64)

@@ -17,14 +17,7 @@ class Flip(Operator):
     """Mirrors images, volumes or sequences along the chosen axes."""
 
     name = "flip"
-    inputs = (
-        Input(
-            "data",
-            layouts=("HWC", "DHWC", "CHW", "CDHW"),
-            assumed=("HWC", "FHWC", "FDHWC"),
-            doc="Images, volumes or sequences of any type.",
-        ),
-    )
+    inputs = (Input("data", layouts=("HWC", "DHWC", "CHW", "CDHW"), doc="Images, volumes or sequences of any type."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     on_gpu = True
     frames = True

@@ -35,9 +35,7 @@ class GridMask(Operator):
 
     name = "grid_mask"
     inputs = (
-        Input(
-            "data", doc="Images, planes, volumes or sequences of UINT8, INT16, INT32 or FLOAT; HWC without a layout."
-        ),
+        Input("data", dtypes=DTYPES, doc="Images, planes, volumes or sequences of {types}; HWC without a layout."),
     )
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     on_gpu = True
@@ -64,8 +62,6 @@ class GridMask(Operator):
     )
 
     def run(self, call: Call, data: Batch) -> Batch:
-        if data.dtype not in DTYPES:
-            raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
         tile = call.numbers("tile", np.int64)
         call.refuse(tile <= 0, "must be at least 1, got {}", tile, argument="tile")
         first = self._height(call, data)

@@ -41,8 +41,9 @@ class MultiPaste(Operator):
     inputs = (
         Input(
             "data",
+            dtypes=DTYPES,
             layouts=("HWC",),
-            doc="Images or sequences of UINT8, INT16, INT32 or FLOAT; several without `in_ids`.",
+            doc="Images or sequences of {types}; several without `in_ids`.",
             variadic=True,
         ),
     )
@@ -96,8 +97,10 @@ class MultiPaste(Operator):
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         data = inputs[0]
-        dtype = data.dtype if self.value("dtype") is None else self.value("dtype")
-        self._check_types(call, inputs, dtype.name, dtype in DTYPES)
+        dtype = call.result_type(data, DTYPES)
+        for index, batch in enumerate(inputs):
+            if batch.dtype != data.dtype or len(batch) != call.count:
+                raise call.problem(f"input {index} must have the type and the number of samples of the first one")
         owners, image_of = self._pasted(call, inputs)
         every = Batch.concat([batch.replaced(layout=data.layout) for batch in inputs]) if len(inputs) > 1 else data
         canvas = self._canvas(call, every)
@@ -132,16 +135,6 @@ class MultiPaste(Operator):
         )
         out.sources = _sources(every, owners, image_of, call.count)
         return out
-
-    def _check_types(self, call: Call, inputs: Sequence[Batch], wanted: str, known: bool) -> None:
-        names = ", ".join(dtype.name for dtype in DTYPES)
-        for index, batch in enumerate(inputs):
-            if batch.dtype not in DTYPES:
-                raise call.problem(f"takes {names}, got {batch.dtype.name}")
-            if batch.dtype != inputs[0].dtype or len(batch) != call.count:
-                raise call.problem(f"input {index} must have the type and the number of samples of the first one")
-        if not known:
-            raise call.problem(f"gives {names}, not {wanted}", argument="dtype")
 
     def _pasted(self, call: Call, inputs: Sequence[Batch]) -> tuple[Table, Table]:
         """The result of each region, and its image among those of all inputs one after the other."""

@@ -25,7 +25,7 @@ class Paste(Operator):
     """
 
     name = "paste"
-    inputs = (Input("data", layouts=("HWC",), doc="Images or sequences of UINT8."),)
+    inputs = (Input("data", dtypes=(UINT8,), layouts=("HWC",), doc="Images or sequences of {types}."),)
     outputs = (Output("data", doc="The larger images, with the type, channels and layout of the input."),)
     frames = True
     on_gpu = True
@@ -64,8 +64,6 @@ class Paste(Operator):
     differs = "Sequences are taken as well; the number of channels is that of the images, whatever `n_channels` says."
 
     def run(self, call: Call, data: Batch) -> Batch:
-        if data.dtype != UINT8:
-            raise call.problem(f"takes UINT8, got {data.dtype.name}")
         ratio = self._checked(call, "ratio", 1.0, np.inf)
         least = self._checked(call, "min_canvas_size", 0.0, np.inf)
         places = [self._checked(call, name, 0.0, 1.0) for name in ("paste_y", "paste_x")]

@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INTERP_CUBIC, INTERP_NN
 from dali_lab.operators.decoders.image_random_crop import RANDOM_WINDOW, random_windows, verify_random_window
-from dali_lab.operators.geometry.resizing import FILTERS, Resampling, Resizing, extents_of
+from dali_lab.operators.geometry.resizing import DTYPES, FILTERS, Resampling, Resizing, extents_of
 from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, integers, register, samples
 
 
@@ -21,9 +21,7 @@ class RandomResizedCrop(Resizing):
     name = "random_resized_crop"
     inputs = (
         Input(
-            "data",
-            layouts=("HWC", "CHW", "FHWC", "FCHW", "CFHW"),
-            doc="Images or sequences of UINT8, INT16, UINT16 or FLOAT.",
+            "data", dtypes=DTYPES, layouts=("HWC", "CHW", "FHWC", "FCHW", "CFHW"), doc="Images or sequences of {types}."
         ),
     )
     random = True

@@ -34,7 +34,7 @@ class Remap(Operator):
 
     name = "experimental.remap"
     inputs = (
-        Input("data", layouts=("HWC",), doc="Images or sequences of UINT8, UINT16, INT16 or FLOAT."),
+        Input("data", dtypes=DTYPES, layouts=("HWC",), doc="Images or sequences of {types}."),
         Input("mapx", kind="tensor", doc="Column of the source for each pixel of the result: FLOAT, two axes."),
         Input("mapy", kind="tensor", doc="Row of the source for each pixel of the result: FLOAT, two axes."),
     )
@@ -71,8 +71,6 @@ class Remap(Operator):
             raise self.fail(f"is one of {names}, not {self.value('interp').name}", "interp")
 
     def run(self, call: Call, data: Batch, mapx: Batch, mapy: Batch) -> Batch:
-        if data.dtype not in DTYPES:
-            raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
         call.refuse(data.sizes == 0, "takes images that are not empty")
         maps = [self._each_frame(call, batch) for batch in (mapx, mapy)]
         for batch in maps:

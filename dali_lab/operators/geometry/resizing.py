@@ -241,7 +241,7 @@ class Resizing(Operator):
         " `interp_type`, `min_filter` and `mag_filter` may be nodes of any integer type."
     )
     inputs: ClassVar[tuple[Input, ...]] = (
-        Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of UINT8, INT16, UINT16 or FLOAT."),
+        Input("data", dtypes=DTYPES, layouts=LAYOUTS, doc="Images, volumes or sequences of {types}."),
     )
     outputs: ClassVar[tuple[Output, ...]] = (Output("data", doc="The resized input, of `dtype`, with its layout."),)
     on_gpu = True
@@ -265,21 +265,9 @@ class Resizing(Operator):
             rows.append(np.ascontiguousarray(codes))
         return rows[0], rows[1]
 
-    def output_dtype(self, call: Call, images: Batch) -> DALIDataType:
-        """The type of the result, checked."""
-        if images.dtype not in DTYPES:
-            names = ", ".join(dtype.name for dtype in DTYPES)
-            raise call.problem(f"takes {names}, got {images.dtype.name}")
-        dtype = self.value("dtype")
-        if dtype is None or dtype == images.dtype:
-            return images.dtype
-        if dtype != FLOAT:
-            raise call.problem(f"gives {images.dtype.name} or FLOAT for this input, not {dtype.name}", argument="dtype")
-        return FLOAT
-
     def resample(self, call: Call, images: Batch, plan: Resampling) -> Batch:
         """Run the kernel for these regions and sizes."""
-        dtype = self.output_dtype(call, images)
+        dtype = call.result_type(images, (FLOAT,))
         layout = images.layout
         spatial = [layout.index(letter) for letter in layout if letter in "DHW"]
         shapes = images.shapes.copy()

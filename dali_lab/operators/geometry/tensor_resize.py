@@ -13,6 +13,7 @@ from dali_lab.model.conversion import converted
 from dali_lab.model.dtypes import FLOAT, INTERP_CUBIC, INTERP_GAUSSIAN, INTERP_LANCZOS3, INTERP_NN, numpy_dtype
 from dali_lab.model.errors import ArgumentError, AxisError, InputError
 from dali_lab.operators.geometry.resizing import (
+    DTYPES,
     FILTERS,
     Resampling,
     Resizing,
@@ -41,7 +42,7 @@ class TensorResize(Resizing):
 
     name = "tensor_resize"
     resizes = False
-    inputs = (Input("data", kind="tensor", doc="Tensors of UINT8, INT16, UINT16 or FLOAT, of any layout."),)
+    inputs = (Input("data", dtypes=DTYPES, kind="tensor", doc="Tensors of {types}, of any layout."),)
     arguments = (
         numbers(
             "sizes",
@@ -184,7 +185,7 @@ class TensorResize(Resizing):
         return np.flatnonzero(_passed(alike[None], True)[0]).tolist()
 
     def run(self, call: Call, data: Batch) -> Batch:
-        dtype = self.output_dtype(call, data)
+        dtype = call.result_type(data, (FLOAT,))
         plan, axes = self._plan(call, data)
         out = call.allocate(plan.size, dtype, data.layout)
         shrink, grow = self.filters(call)

@@ -40,7 +40,7 @@ class WarpPerspective(Operator):
 
     name = "experimental.warp_perspective"
     inputs = (
-        Input("data", layouts=("HW", "HWC", "CHW"), doc="Images or sequences of UINT8, UINT16, INT16 or FLOAT."),
+        Input("data", dtypes=DTYPES, layouts=("HW", "HWC", "CHW"), doc="Images or sequences of {types}."),
         Input("mtx", kind="tensor", doc="The matrix of each sample, in place of the argument.", optional=True),
     )
     outputs = (Output("data", doc="Images of `size`, with the type, channels and layout of the input."),)
@@ -104,8 +104,6 @@ class WarpPerspective(Operator):
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         data = inputs[0]
-        if data.dtype not in DTYPES:
-            raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
         call.refuse(data.sizes == 0, "takes images that are not empty")
         matrices = self._matrices(call, inputs)
         fill = self._fill(call, data)

@@ -15,19 +15,9 @@ from dali_lab.schema.arguments import INTEGERS
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 SIZE_TYPES = (FLOAT, *(dtype for dtype in INTEGERS if dtype not in (INT8, UINT8)))
-IMAGES = Input(
-    "data",
-    layouts=("HWC", "DHWC"),
-    assumed=("HWC", "FHWC", "FDHWC"),
-    doc="Images, volumes or sequences of UINT8, INT16, INT32 or FLOAT.",
-)
+IMAGES = Input("data", dtypes=DTYPES, layouts=("HWC", "DHWC"), doc="Images, volumes or sequences of {types}.")
 WARPING = (
-    Arg(
-        "interp_type",
-        "interp_type",
-        INTERP_LINEAR,
-        "Interpolation: INTERP_LINEAR or INTERP_NN.",
-    ),
+    Arg("interp_type", "interp_type", INTERP_LINEAR, "Interpolation: INTERP_LINEAR or INTERP_NN."),
     pixel_value("fill_value", None, "Value outside the source; if not given, its edge is repeated.", important=True),
     Arg(
         "dtype",
@@ -70,17 +60,10 @@ class Warping(Operator):
         call.refuse(sizes < 1, "{} is not positive", given, argument="size")
         return sizes.astype(np.int64)
 
-    def result_type(self, call: Call, data: Batch) -> DALIDataType:
+    @staticmethod
+    def result_type(call: Call, data: Batch) -> DALIDataType:
         """The type of the result, checked."""
-        names = ", ".join(dtype.name for dtype in DTYPES)
-        if data.dtype not in DTYPES:
-            raise call.problem(f"takes {names}, got {data.dtype.name}")
-        dtype = self.value("dtype")
-        allowed = DTYPES if data.dtype == FLOAT else (data.dtype, UINT8, FLOAT)
-        if dtype is not None and dtype not in allowed:
-            names = ", ".join(dict.fromkeys(kind.name for kind in allowed))
-            raise call.problem(f"gives {names} for this input, not {dtype.name}", argument="dtype")
-        return data.dtype if dtype is None else dtype
+        return call.result_type(data, DTYPES if data.dtype == FLOAT else (UINT8, FLOAT))
 
     def fill(self, dtype: DALIDataType) -> float | None:
         """The fill value outside the source, in the result's type, for blending; `None` to repeat the edge."""

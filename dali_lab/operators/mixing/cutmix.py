@@ -7,15 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.operators.mixing.partners import (
-    ALPHA,
-    IMAGES,
-    LABELS,
-    MIXED,
-    Mixing,
-    need_one_shape,
-    picture_shapes,
-)
+from dali_lab.operators.mixing.partners import ALPHA, IMAGES, LABELS, MIXED, Mixing, need_one_shape, picture_shapes
 from dali_lab.schema import Call, Case, ErrorCase, register, samples
 
 

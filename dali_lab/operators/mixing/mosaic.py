@@ -33,7 +33,13 @@ class Mosaic(Mixing):
     name = "mixing.mosaic"
     inputs = (
         IMAGES,
-        Input("boxes", kind="boxes", doc="Left, top, right, bottom from 0 to 1, FLOAT ``(n, 4)``.", optional=True),
+        Input(
+            "boxes",
+            dtypes=(FLOAT,),
+            kind="boxes",
+            doc="Left, top, right, bottom from 0 to 1, FLOAT ``(n, 4)``.",
+            optional=True,
+        ),
         Input("labels", kind="tensor", doc="Labels of the boxes, ``(n,)`` or ``(n, 1)``.", optional=True),
     )
     outputs = (

@@ -146,13 +146,7 @@ class Full(Operator):
 
     name = "full"
     inputs = (Input("fill_value", kind="tensor", doc="The value, of each sample."),)
-    outputs = (
-        Output(
-            "output",
-            kind="tensor",
-            doc="Tensors of `shape`, or scalars without it, of the value's type.",
-        ),
-    )
+    outputs = (Output("output", kind="tensor", doc="Tensors of `shape`, or scalars without it, of the value's type."),)
     arguments = (
         integers(
             "shape",

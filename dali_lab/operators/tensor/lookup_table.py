@@ -11,9 +11,9 @@ import numpy.typing as npt
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
-from dali_lab.model.promotion import is_integer
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, integers, numbers, register, samples
+from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.presets import number
 
 MAX_KEY = 65535
@@ -25,7 +25,7 @@ class LookupTable(Operator):
 
     name = "lookup_table"
     family = "color"
-    inputs = (Input("data", kind="tensor", doc="Integers."),)
+    inputs = (Input("data", dtypes=INTEGERS, kind="tensor", doc="Samples of {types}."),)
     outputs = (Output("output", doc="The values for the keys, of `dtype`, with the shape and layout of the input."),)
     on_gpu = True
     arguments = (
@@ -56,8 +56,6 @@ class LookupTable(Operator):
         self._table = saturated(table, numpy_dtype(self.value("dtype")))
 
     def run(self, call: Call, data: Batch) -> Batch:
-        if not is_integer(data.dtype):
-            raise call.problem(f"takes integers, got {data.dtype.name}")
         out = call.allocate(data.shapes, self.value("dtype"), data.layout)
         if call.gpu is not None:
             kernels = call.kernels("lookup")

@@ -175,8 +175,7 @@ class Crop(Transforming):
         yield Case((MATRIX,), {"from_start": [3, 5], "from_end": [1, 2], "reverse_order": True})
         yield Case((), {"from_start": per_sample([1, 2], [3, 4], [-1, 0.5]), "from_end": [8, 9]})
         yield Case(
-            (),
-            {"from_start": per_sample([[1, 2], [3, 4]], [[5, 6]], [[7, 8]], layout="F*"), "from_end": [18, 9]},
+            (), {"from_start": per_sample([[1, 2], [3, 4]], [[5, 6]], [[7, 8]], layout="F*"), "from_end": [18, 9]}
         )
 
     @classmethod

@@ -29,7 +29,7 @@ class OpticalFlow(Operator):
 
     name = "optical_flow"
     inputs = (
-        Input("frames", layouts=("FHWC",), doc="Sequences of UINT8, of at least 12 × 12 pixels."),
+        Input("frames", dtypes=(UINT8,), layouts=("FHWC",), doc="Sequences of {types}, of at least 12 × 12 pixels."),
         Input("hints", kind="tensor", doc="With `enable_external_hints`: flows as a start.", optional=True),
     )
     outputs = (
@@ -114,8 +114,6 @@ class OpticalFlow(Operator):
         return out
 
     def _check(self, call: Call, frames: Batch) -> None:
-        if frames.dtype != UINT8:
-            raise call.problem(f"takes UINT8, got {frames.dtype.name}")
         channels = 1 if self.value("image_type") == GRAY else 3
         shapes = frames.shapes
         call.refuse(shapes[:, 0] < 1, "takes sequences of at least one frame, got {:x}", shapes)
