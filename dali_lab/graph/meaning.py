@@ -52,7 +52,7 @@ def meaningful_arguments(node: Node) -> dict[str, Any]:
     plain = {name: node.arguments[name] for name in ordered if not is_default(table.get(name), node.arguments[name])}
     if known and len(plain) < len(ordered):
         try:
-            find_operator(node.op).verify(plain, node.connections, len(node.inputs))
+            find_operator(node.op).check_arguments(plain, node.connections, len(node.inputs))
         except (DaliLabError, TypeError, ValueError):
             return {name: node.arguments[name] for name in ordered}
     return plain

@@ -120,7 +120,7 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
     if device not in operator.devices:
         offered = " or ".join(map(repr, operator.devices))
         raise ArgumentError(f"this operator runs on {offered}, not on {device!r}", argument="device")
-    operator.verify(arguments, connections, len(nodes))
+    operator.check_arguments(arguments, connections, len(nodes))
     for node in (*nodes, *connections.values()):
         other = node.source.recorder
         if recorder is not None and other is not None and other is not recorder:

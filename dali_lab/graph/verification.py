@@ -115,7 +115,7 @@ def _node_problems(graph: Graph, node: Node) -> Iterator[Problem]:
             yield Problem("must be given", "argument_missing", node.id, name)
     if complete:
         try:
-            operator.verify(known_values, node.connections, len(node.inputs))
+            operator.check_arguments(known_values, node.connections, len(node.inputs))
         except DaliLabError as error:
             yield Problem(error.message, error.code, node.id, error.argument)
         except (TypeError, ValueError) as error:

@@ -21,6 +21,7 @@ from dali_lab.schema.presets import (
     strings,
 )
 from dali_lab.schema.registry import all_operators, find_operator, has_operator, register
+from dali_lab.schema.rules import Needs, OneOf
 from dali_lab.schema.source import Draw
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "Draw",
     "ErrorCase",
     "Input",
+    "Needs",
+    "OneOf",
     "Operator",
     "Output",
     "PerSample",

@@ -71,6 +71,8 @@ class Arg:
         A list of elements; a single one is taken as a list of one.
     length
         Number of elements of a vector, when it is fixed.
+    lengths
+        Numbers of elements that a vector may have, when there are several.
     longer
         More elements than `length` are taken, too; those after it mean nothing.
     tensor
@@ -113,6 +115,7 @@ class Arg:
     doc: str = ""
     vector: bool = False
     length: int | None = None
+    lengths: tuple[int, ...] = ()
     longer: bool = False
     tensor: bool = False
     arrays_are_nodes: bool = False
@@ -196,6 +199,9 @@ class Arg:
             items = items[: self.length]
         if self.length is not None and len(items) not in (1, self.length):
             raise ArgumentError(f"takes {self.length} values, got {len(items)}", argument=self.name)
+        if self.lengths and len(items) not in self.lengths:
+            numbers = " or ".join(map(str, self.lengths))
+            raise ArgumentError(f"takes {numbers} values, got {len(items)}", argument=self.name)
         return tuple(self._element(self._item(item)) for item in items)
 
     def _item(self, value: Any) -> Any:
@@ -339,6 +345,8 @@ class Input:
         Whether it may be left out.
     variadic
         Whether it may be repeated (only the last one).
+    replaces
+        Arguments that it gives, and which must not be given besides.
     """
 
     name: str
@@ -349,6 +357,7 @@ class Input:
     dims: tuple[int, ...] | None = None
     optional: bool = False
     variadic: bool = False
+    replaces: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.dtypes is not None:

@@ -17,6 +17,7 @@ from dali_lab.schema.arguments import GROUP, RANDOM_STATE, REQUIRED, SEED, Arg, 
 from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
 from dali_lab.schema.external import External
+from dali_lab.schema.rules import Rule
 from dali_lab.schema.source import Source
 
 Results = Batch | tuple[Batch, ...]
@@ -44,6 +45,8 @@ class Operator:
         The name that people read; by default the last part of `name` in words.
     inputs, outputs, arguments
         The declaration; ``name``, ``preserve`` and, where `random` is set, ``seed`` are added to the arguments.
+    rules
+        Which arguments exclude or need each other.
     devices
         Placements it takes: ``"cpu"``, ``"gpu"``, ``"mixed"``. By default the CPU, and the GPU where `on_gpu` says so.
     on_gpu
@@ -114,6 +117,7 @@ class Operator:
     inputs: ClassVar[tuple[Input, ...]] = ()
     outputs: ClassVar[tuple[Output, ...]] = (Output("output"),)
     arguments: ClassVar[tuple[Arg, ...]] = ()
+    rules: ClassVar[tuple[Rule, ...]] = ()
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
     random: ClassVar[bool] = False
     on_gpu: bool = False
@@ -301,13 +305,33 @@ class Operator:
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        """Check arguments against each other before anything runs.
+        """Check arguments against each other before anything runs, beyond `rules`.
 
         Raises
         ------
         GraphError
             If they contradict each other.
         """
+
+    @classmethod
+    def check_arguments(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        """Check that the arguments of a node keep to `rules`, and what :meth:`verify` asks for.
+
+        Raises
+        ------
+        GraphError
+            If they contradict each other.
+        """
+        given = {name for name, value in values.items() if value is not None} | set(connected)
+        provided = set(given)
+        for declared in cls.inputs[:inputs]:
+            for name in declared.replaces:
+                if name in given:
+                    raise ArgumentError(f"is given by the input '{declared.name}', too", argument=name)
+            provided.update(declared.replaces)
+        for rule in cls.rules:
+            rule.check(given, provided)
+        cls.verify(values, connected, inputs)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

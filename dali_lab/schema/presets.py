@@ -14,6 +14,7 @@ class Traits(TypedDict, total=False):
 
     vector: bool
     length: int
+    lengths: tuple[int, ...]
     longer: bool
     tensor: bool
     per_frame: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, numpy_dtype
-from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 from dali_lab.schema.presets import integer, number
+from dali_lab.schema.rules import Needs, OneOf
 
 TYPES = (INT8, UINT8, INT16, UINT16, INT32, UINT32, FLOAT)
-_WAYS = ("scale", "out_length", "in_rate", "out_rate")
 
 
 @register
@@ -59,19 +58,13 @@ class AudioResample(Operator):
         ),
         Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
     )
+    rules = (
+        OneOf("scale", "in_rate out_rate", "out_length", needed=True),
+        Needs("in_rate", "out_rate"),
+        Needs("out_rate", "in_rate"),
+    )
     start = {"scale": 0.5}
     example = ">>> fn.audio_resample(sound, in_rate=44100, out_rate=16000)"
-
-    @classmethod
-    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        given = {name for name in _WAYS if values.get(name) is not None} | (set(connected) & set(_WAYS))
-        if not given:
-            raise ArgumentError("must be given, or 'in_rate' and 'out_rate', or 'out_length'", argument="scale")
-        if ("in_rate" in given) != ("out_rate" in given):
-            raise ArgumentError("goes with 'out_rate', and both must be given", argument="in_rate")
-        if len(given) > 1 and given != {"in_rate", "out_rate"}:
-            first, second = sorted(given)[:2]
-            raise ArgumentError(f"cannot be given together with {second!r}", argument=first)
 
     def run(self, call: Call, sound: Batch) -> Batch:
         wanted = call.result_type(sound, TYPES)

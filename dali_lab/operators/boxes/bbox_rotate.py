@@ -74,7 +74,12 @@ class BBoxRotate(Operator):
         flag("bbox_normalized", "Boxes go from 0 to 1, rather than in pixels.", default=True),
         flag("keep_size", "The canvas keeps the size of the image.", important=True),
         numbers(
-            "size", (), "Height and width of the canvas in pixels, as given to `rotate`.", tensor=True, fed=SIZE_TYPES
+            "size",
+            (),
+            "Height and width of the canvas in pixels, as given to `rotate`.",
+            lengths=(0, 2),
+            tensor=True,
+            fed=SIZE_TYPES,
         ),
         choice(
             "mode",
@@ -104,8 +109,6 @@ class BBoxRotate(Operator):
         size = values.get("size") or ()
         if values.get("keep_size") and (size or "size" in connected):
             raise ArgumentError("cannot be given together with 'keep_size'", argument="size")
-        if len(size) not in (0, 2):
-            raise ArgumentError(f"takes a height and a width, got {len(size)} numbers", argument="size")
 
     def run(self, call: Call, boxes: Batch, labels: Batch | None = None) -> Batch | tuple[Batch, Batch]:
         table, counts = box_table(call, boxes)

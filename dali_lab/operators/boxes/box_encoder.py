@@ -41,8 +41,8 @@ class BoxEncoder(Operator):
         fraction("criteria", 0.5, "Intersection over union above which an anchor takes a box.", important=True),
         flag("offset", "Give boxes relative to their anchors."),
         number("scale", 1.0, "Factor of boxes and anchors before offsets are taken."),
-        numbers("means", (0.0, 0.0, 0.0, 0.0), "Means of the four offsets."),
-        numbers("stds", (1.0, 1.0, 1.0, 1.0), "Standard deviations of the four offsets."),
+        numbers("means", (0.0, 0.0, 0.0, 0.0), "Means of the four offsets.", lengths=(4,)),
+        numbers("stds", (1.0, 1.0, 1.0, 1.0), "Standard deviations of the four offsets.", lengths=(4,)),
     )
     example = ">>> boxes, labels = fn.box_encoder(boxes, labels, anchors=default_boxes, criteria=0.5)"
 
@@ -51,9 +51,6 @@ class BoxEncoder(Operator):
         anchors = values.get("anchors", ())
         if not anchors or len(anchors) % 4:
             raise ArgumentError(f"takes 4 numbers for each anchor, got {len(anchors)}", argument="anchors")
-        for name in ("means", "stds"):
-            if name in values and len(values[name]) != 4:
-                raise ArgumentError(f"takes 4 values, got {len(values[name])}", argument=name)
         if 0.0 in values.get("stds", ()):
             raise ArgumentError("must not hold 0", argument="stds")
 

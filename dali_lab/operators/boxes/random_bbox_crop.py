@@ -15,7 +15,7 @@ from dali_lab.model.dense import flat, gathered
 from dali_lab.model.dtypes import FLOAT, INT32
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.boxes.coordinates import sample_boxes, sample_boxes_by_size, store
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Needs, OneOf, Operator, Output, register
 from dali_lab.schema.operator import PerSample
 from dali_lab.schema.presets import choice, flag, fraction, integer, integers, numbers
 
@@ -85,12 +85,18 @@ class RandomBBoxCrop(Operator):
             default=True,
         ),
         numbers(
-            "scaling", (1.0, 1.0), "Range of the window's extents relative to the sample.", minimum=0.0, important=True
+            "scaling",
+            (1.0, 1.0),
+            "Range of the window's extents relative to the sample.",
+            lengths=(2,),
+            minimum=0.0,
+            important=True,
         ),
         numbers(
             "aspect_ratio",
             (1.0, 1.0),
             "Range of width over height; in volumes, one for all pairs of axes or one for each (xy, xz, yz).",
+            lengths=(2, 6),
             minimum=0.0,
             important=True,
         ),
@@ -115,6 +121,11 @@ class RandomBBoxCrop(Operator):
         flag("output_bbox_indices", "Give the places of the boxes that are left, too."),
         flag("quiet", "Do not warn where the best window is taken for want of a good one."),
     )
+    rules = (
+        Needs("crop_shape", "input_shape"),
+        OneOf("crop_shape", "scaling aspect_ratio"),
+        OneOf("bbox_layout", "ltrb"),
+    )
     example = """
     >>> anchor, shape, boxes, labels = fn.random_bbox_crop(boxes, labels, scaling=(0.3, 1.0), aspect_ratio=(0.5, 2.0),
     ...                                                    thresholds=(0.1, 0.5, 0.9), total_num_attempts=50)
@@ -127,25 +138,14 @@ class RandomBBoxCrop(Operator):
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        given = {name for name, value in values.items() if value is not None} | set(connected)
-        if "crop_shape" in given:
-            if "input_shape" not in given:
-                raise ArgumentError("must be given where 'crop_shape' is", argument="input_shape")
-            for name in ("scaling", "aspect_ratio"):
-                if name in given:
-                    raise ArgumentError("cannot be given together with 'crop_shape'", argument=name)
-            if values.get("allow_no_crop"):
-                raise ArgumentError("must not be True where 'crop_shape' is given", argument="allow_no_crop")
-        if {"ltrb", "bbox_layout"} <= given:
-            raise ArgumentError("cannot be given together with 'bbox_layout'", argument="ltrb")
+        if values.get("allow_no_crop") and (values.get("crop_shape") is not None or "crop_shape" in connected):
+            raise ArgumentError("must not be True where 'crop_shape' is given", argument="allow_no_crop")
         if not values.get("thresholds", (0.0,)):
             raise ArgumentError("needs at least one value", argument="thresholds")
         if values.get("total_num_attempts", -1) == 0:
             raise ArgumentError("must be at least 1, or -1", argument="total_num_attempts")
-        for name, lengths in (("scaling", (2,)), ("aspect_ratio", (2, 6))):
+        for name in ("scaling", "aspect_ratio"):
             row = values.get(name, (1.0, 1.0))
-            if len(row) not in lengths:
-                raise ArgumentError(f"takes a lowest and a highest value, got {len(row)} numbers", argument=name)
             if any(low > high for low, high in zip(row[::2], row[1::2], strict=True)):
                 raise ArgumentError(f"{list(row)} is no range", argument=name)
 

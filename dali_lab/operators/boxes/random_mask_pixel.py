@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,7 @@ from dali_lab.kernels.streams import open_stream
 from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
 from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT64, INT64, UINT8, numpy_dtype
-from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, integer, number, register
+from dali_lab.schema import Call, Case, ErrorCase, Input, OneOf, Operator, Output, integer, number, register
 from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.operator import PerSample
 
@@ -27,12 +26,7 @@ class RandomMaskPixel(Operator):
 
     name = "segmentation.random_mask_pixel"
     inputs = (
-        Input(
-            "mask",
-            dtypes=(*INTEGERS, BOOL, FLOAT),
-            kind="mask",
-            doc="A mask of any number of axes, of {types}.",
-        ),
+        Input("mask", dtypes=(*INTEGERS, BOOL, FLOAT), kind="mask", doc="A mask of any number of axes, of {types}."),
     )
     outputs = (Output("position", kind="tensor", doc="Index along each axis, INT64.", dtype=INT64),)
     random = True
@@ -41,13 +35,8 @@ class RandomMaskPixel(Operator):
         number("threshold", 0.0, "Pixels above it are foreground.", tensor=True),
         integer("value", None, "Pixels equal to it are foreground; excludes `threshold`.", tensor=True),
     )
+    rules = (OneOf("threshold", "value"),)
     example = ">>> centre = fn.segmentation.random_mask_pixel(masks, foreground=fn.random.coin_flip(probability=0.7))"
-
-    @classmethod
-    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        given = set(connected) | {name for name, value in values.items() if value is not None}
-        if {"value", "threshold"} <= given:
-            raise ArgumentError("cannot be given together with 'threshold'", argument="value")
 
     def run(self, call: Call, mask: Batch) -> Batch:
         from dali_lab.kernels.cpu import boxes

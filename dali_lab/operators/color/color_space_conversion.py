@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import ANY_DATA, BGR, GRAY, RGB, UINT8, DALIImageType, YCbCr
+from dali_lab.model.dtypes import BGR, GRAY, RGB, UINT8, DALIImageType, YCbCr
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 
+SPACES = (RGB, BGR, GRAY, YCbCr)
 _SWAP = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]], float)
 # ITU-R BT.601 with studio range: 16 to 235 for Y, 16 to 240 for the colour differences.
 _TO_YCBCR = np.array(
@@ -45,8 +46,8 @@ class ColorSpaceConversion(Operator):
     on_gpu = True
     frames = True
     arguments = (
-        Arg("image_type", "image_type", REQUIRED, "Colour space of the input.", important=True),
-        Arg("output_type", "image_type", REQUIRED, "Colour space of the result.", important=True),
+        Arg("image_type", "image_type", REQUIRED, "Colour space of the input.", choices=SPACES, important=True),
+        Arg("output_type", "image_type", REQUIRED, "Colour space of the result.", choices=SPACES, important=True),
     )
     differs = (
         "A conversion to the same space returns the input; NVIDIA DALI refuses it. To and from YCbCr, one colour in"
@@ -61,9 +62,6 @@ class ColorSpaceConversion(Operator):
         return "_color_chain" if all(space in (RGB, BGR, YCbCr) for space in spaces) else ""
 
     def setup(self) -> None:
-        for name in ("image_type", "output_type"):
-            if self.value(name) == ANY_DATA:
-                raise self.fail("ANY_DATA is no colour space; choose RGB, BGR, GRAY or YCbCr", name)
         self._matrix, self._offset = conversion(self.value("image_type"), self.value("output_type"))
 
     def run(self, call: Call, data: Batch) -> Batch:

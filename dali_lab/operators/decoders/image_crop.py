@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.operators.decoders.image import DECODING, ImageDecoder, sample_files
-from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop, within
+from dali_lab.operators.geometry.windows import CROP, CROPPING, ROUNDING, crop_windows, within
 from dali_lab.schema import Call, Case, ErrorCase, PerSample, register
 from dali_lab.schema.operator import Extent
 
@@ -30,11 +29,8 @@ class ImageCrop(ImageDecoder):
     title = "Decode and crop"
     arguments = (*(replace(arg, doc=_FLAT.get(arg.name, arg.doc)) for arg in CROP), ROUNDING, *DECODING)
     needs_sizes = True
+    rules = CROPPING
     example = ">>> fn.decoders.image_crop(encoded, crop=[224, 224], crop_pos_x=0.5, crop_pos_y=0.5)"
-
-    @classmethod
-    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        verify_crop(values, connected)
 
     def extents(self) -> tuple[Extent, ...]:
         (whole,) = super().extents()

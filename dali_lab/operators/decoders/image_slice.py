@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.operators.decoders.image import DECODING, ENCODED, ImageDecoder, sample_files
-from dali_lab.operators.geometry.slice import verify_slice
-from dali_lab.operators.geometry.windows import SLICE, slice_windows, within
+from dali_lab.operators.geometry.windows import SLICE, SLICING, slice_windows, within
 from dali_lab.schema import Call, Case, ErrorCase, Input, register
 
 
@@ -32,11 +30,8 @@ class ImageSlice(ImageDecoder):
     )
     arguments = (*SLICE, *DECODING)
     needs_sizes = True
+    rules = SLICING
     example = '>>> fn.decoders.image_slice(encoded, rel_start=[0.25, 0.25], rel_end=[0.75, 0.75], axis_names="HW")'
-
-    @classmethod
-    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        verify_slice(values, connected, inputs)
 
     def regions(self, call: Call, sizes: npt.NDArray[np.int64], others: Sequence[Batch]) -> npt.NDArray[np.int64]:
         windows, _ = within(call, slice_windows(call, sizes, "HW", *others), sizes)

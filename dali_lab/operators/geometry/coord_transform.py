@@ -10,7 +10,8 @@ import numpy.typing as npt
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, numbers, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import numbers
 
 Array = npt.NDArray[np.float32]
 
@@ -62,15 +63,12 @@ class CoordTransform(Operator):
         ),
         Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )
+    rules = (OneOf("M T", "MT"),)
     differs = "Any type may be asked for, and points may have any number of coordinates."
     example = """
     >>> turn = fn.transforms.rotation(angle=30, center=[0.5, 0.5])
     >>> fn.coord_transform(landmarks, MT=turn)
     """
-
-    def setup(self) -> None:
-        if self.has("MT") and (self.has("M") or self.has("T")):
-            raise self.fail("excludes 'M' and 'T'", "MT")
 
     def run(self, call: Call, points: Batch) -> Batch:
         frames = None

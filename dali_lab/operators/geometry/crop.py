@@ -13,6 +13,7 @@ from dali_lab.model.conversion import truncated
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, UINT8, DALIDataType, numpy_dtype
 from dali_lab.operators.geometry.windows import (
     CROP,
+    CROPPING,
     FILL_VALUES,
     LAYOUTS,
     OUT_OF_BOUNDS,
@@ -20,21 +21,17 @@ from dali_lab.operators.geometry.windows import (
     Windowed,
     Windows,
     crop_windows,
-    fused_window,
     is_region,
-    verify_crop,
     within,
 )
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, PerSample, register, samples
 
-DTYPE = Arg("dtype", "dtype", None, "Type of the result: that of the input, UINT8, FLOAT16 or FLOAT.", or_no_type=True)
-OLD = (
+WINDOW = (
+    OUT_OF_BOUNDS,
+    FILL_VALUES,
+    Arg("dtype", "dtype", None, "Type of the result: that of the input, UINT8, FLOAT16 or FLOAT.", or_no_type=True),
     Arg("image_type", "image_type", None, "", removed=True),
     Arg("output_dtype", "dtype", None, "", renamed_to="dtype"),
-)
-DIFFERS = (
-    "Where `dtype` is narrower, elements are kept in its range; NVIDIA DALI wraps those of samples that it pads with a"
-    " value for each channel."
 )
 
 
@@ -74,39 +71,51 @@ def _truncated(call: Call, data: Batch, dtype: DALIDataType) -> Batch:
     return out
 
 
+class Cutting(Windowed):
+    """Base of operators that cut a window out of each sample and do nothing else."""
+
+    differs = (
+        "Where `dtype` is narrower, elements are kept in its range; NVIDIA DALI wraps those of samples that it pads with"
+        " a value for each channel."
+    )
+    on_gpu = True
+
+    @classmethod
+    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
+        # Not where the window is padded, or its position is an input.
+        return "_window_chain" if inputs == 1 and values.get("out_of_bounds_policy", "error") != "pad" else ""
+
+    def run(self, call: Call, data: Batch, *place: Batch) -> Batch:
+        windows, _ = within(call, self.windows(call, data, *place), data.shapes)
+        return cut(call, data, windows, self)
+
+    def windows(self, call: Call, data: Batch, *place: Batch) -> Windows:
+        """The window of each sample."""
+        raise NotImplementedError
+
+
 @register
-class Crop(Windowed):
+class Crop(Cutting):
     """Cuts a window of a given size out of images, volumes or sequences.
 
     Where `dtype` changes real numbers to whole ones, fractions are cut off. Those of `fill_values` are cut off as well,
     and what is beyond the range of the type wraps around.
     """
 
-    differs = DIFFERS
-
     name = "crop"
     inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of any type."),)
     outputs = (Output("data", doc="The window, of `dtype`, with the layout of the input."),)
-    on_gpu = True
-    arguments = (*CROP, ROUNDING, OUT_OF_BOUNDS, FILL_VALUES, DTYPE, *OLD)
+    arguments = (*CROP, ROUNDING, *WINDOW)
+    rules = CROPPING
     start = {"crop": [224, 224], "out_of_bounds_policy": "pad"}
     example = ">>> fn.crop(images, crop=(224, 224), crop_pos_x=fn.random.uniform(range=(0, 1)))"
-
-    @classmethod
-    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        verify_crop(values, connected)
-
-    @classmethod
-    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
-        return fused_window(values, inputs)
 
     @classmethod
     def region_decoder(cls, values: Mapping[str, Any], connected: Iterable[str]) -> str:
         return "decoders.image_crop" if is_region(values) else ""
 
-    def run(self, call: Call, data: Batch) -> Batch:
-        windows, _ = within(call, crop_windows(call, data.shapes, data.layout), data.shapes)
-        return cut(call, data, windows, self)
+    def windows(self, call: Call, data: Batch, *place: Batch) -> Windows:
+        return crop_windows(call, data.shapes, data.layout)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -13,6 +13,7 @@ from dali_lab.model.conversion import elements
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT8, INT64, UINT8, numpy_dtype
 from dali_lab.operators.geometry.windows import (
     CROP,
+    CROPPING,
     FILL_VALUES,
     LAYOUTS,
     OUT_OF_BOUNDS,
@@ -20,7 +21,6 @@ from dali_lab.operators.geometry.windows import (
     Windowed,
     Windows,
     crop_windows,
-    verify_crop,
     within,
 )
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, PerSample, flag, numbers, register, samples
@@ -67,7 +67,7 @@ class CropMirrorNormalize(Windowed):
             "mirror", 0, "Mirror left and right where it is not zero.", tensor=True, widget="switch", important=True
         ),
         *NORMALIZATION,
-        Arg("dtype", "dtype", FLOAT, "Type of the result: FLOAT, FLOAT16, UINT8 or INT8."),
+        Arg("dtype", "dtype", FLOAT, "Type of the result.", choices=(FLOAT, FLOAT16, UINT8, INT8)),
         Arg("output_layout", "layout", "CHW", "Order of the axes of the result."),
         flag(
             "pad_output",
@@ -79,6 +79,7 @@ class CropMirrorNormalize(Windowed):
         Arg("image_type", "image_type", None, "", removed=True),
         Arg("output_dtype", "dtype", None, "", renamed_to="dtype"),
     )
+    rules = CROPPING
     example = """
     >>> fn.crop_mirror_normalize(images, crop=(224, 224), mirror=fn.random.coin_flip(),
     ...                          mean=[0.485 * 255, 0.456 * 255, 0.406 * 255],
@@ -89,13 +90,7 @@ class CropMirrorNormalize(Windowed):
     def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
         return "_resize_normalize"
 
-    @classmethod
-    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        verify_crop(values, connected)
-
     def setup(self) -> None:
-        if self.value("dtype") not in (FLOAT, FLOAT16, UINT8, INT8):
-            raise self.fail(f"is FLOAT, FLOAT16, UINT8 or INT8, not {self.value('dtype').name}", "dtype")
         self._constants: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
 
     def run(self, call: Call, data: Batch) -> Batch:

@@ -11,7 +11,7 @@ from dali_lab.schema import Arg, Call, Input, Operator, Output, integer, pixel_v
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 DISPLACING = (
-    Arg("interp_type", "interp_type", INTERP_NN, "Interpolation: INTERP_NN or INTERP_LINEAR."),
+    Arg("interp_type", "interp_type", INTERP_NN, "Interpolation.", choices=(INTERP_NN, INTERP_LINEAR)),
     pixel_value("fill_value", 0.0, "Value outside the image."),
     integer("mask", 1, "Samples with 0 are left as they are.", tensor=True, widget="switch"),
 )
@@ -24,10 +24,6 @@ class Displacing(Operator):
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     devices = ("cpu", "gpu")
     frames = True
-
-    def setup(self) -> None:
-        if self.value("interp_type") not in (INTERP_LINEAR, INTERP_NN):
-            raise self.fail(f"is INTERP_NN or INTERP_LINEAR, not {self.value('interp_type').name}", "interp_type")
 
     def chosen(self, call: Call, data: Batch) -> npt.NDArray[np.int64]:
         """Flags of the samples to change, ``int64[N]``; checks the type of the samples.

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, integers, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import integers
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 Table = npt.NDArray[np.int64]
@@ -73,6 +74,7 @@ class MultiPaste(Operator):
         _regions("out_anchors_rel", "The same, relative to the result.", relative=True),
         Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True),
     )
+    rules = tuple(OneOf(name, f"{name}_rel") for name in ("in_anchors", "shapes", "out_anchors"))
     start = {"output_size": [512, 512]}
     example = """
     >>> corners = fn.constant(idata=[0, 0, 0, 224], shape=(2, 2))
@@ -82,18 +84,11 @@ class MultiPaste(Operator):
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        given = {*values, *connected}
-        for name in ("in_anchors", "shapes", "out_anchors"):
-            if name in given and f"{name}_rel" in given:
-                raise ArgumentError(f"excludes '{name}'", argument=f"{name}_rel", operator=cls.name)
-            if name in values or f"{name}_rel" in values:
-                raise ArgumentError(
-                    "takes a node that gives rows of y and x, such as fn.constant",
-                    argument=name if name in values else f"{name}_rel",
-                    operator=cls.name,
-                )
-        if "in_ids" in given and inputs > 1:
-            raise ArgumentError(f"needs one input, there are {inputs}", argument="in_ids", operator=cls.name)
+        for name in ("in_anchors", "shapes", "out_anchors", "in_anchors_rel", "shapes_rel", "out_anchors_rel"):
+            if name in values:
+                raise ArgumentError("takes a node that gives rows of y and x, such as fn.constant", argument=name)
+        if inputs > 1 and ("in_ids" in values or "in_ids" in connected):
+            raise ArgumentError(f"needs one input, there are {inputs}", argument="in_ids")
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         data = inputs[0]

@@ -31,6 +31,7 @@ class RandomResizedCrop(Resizing):
             REQUIRED,
             "Height and width of the result, or one number for both.",
             minimum=1,
+            lengths=(1, 2),
             unit="px",
             important=True,
             slider=(1, 512),
@@ -44,10 +45,6 @@ class RandomResizedCrop(Resizing):
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         verify_random_window(values)
-
-    def setup(self) -> None:
-        if len(self.value("size")) not in (1, 2):
-            raise self.fail(f"takes 1 or 2 values, got {len(self.value('size'))}", "size")
 
     def run(self, call: Call, data: Batch) -> Batch:
         return self.resample(call, data, self.plan(call, data))

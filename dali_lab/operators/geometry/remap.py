@@ -47,13 +47,7 @@ class Remap(Operator):
         " for UINT8: a level in 1 of 50 elements, 1e-5 for FLOAT up to 1",
     )
     arguments = (
-        Arg(
-            "interp",
-            "interp_type",
-            INTERP_LINEAR,
-            "Interpolation: INTERP_NN, INTERP_LINEAR, INTERP_CUBIC or INTERP_LANCZOS3.",
-            important=True,
-        ),
+        Arg("interp", "interp_type", INTERP_LINEAR, "Interpolation.", choices=tuple(_TAPS), important=True),
         choice(
             "pixel_origin",
             "corner",
@@ -64,11 +58,6 @@ class Remap(Operator):
     example = '>>> fn.experimental.remap(images, mapx, mapy, pixel_origin="center")'
     differs = "It runs on the CPU too, as in OpenCV, with 8 × 8 neighbours rather than 6 × 6 for INTERP_LANCZOS3."
     tested_elsewhere = "tests/unit/operators/test_remap.py"
-
-    def setup(self) -> None:
-        if self.value("interp") not in _TAPS:
-            names = ", ".join(kind.name for kind in _TAPS)
-            raise self.fail(f"is one of {names}, not {self.value('interp').name}", "interp")
 
     def run(self, call: Call, data: Batch, mapx: Batch, mapy: Batch) -> Batch:
         call.refuse(data.sizes == 0, "takes images that are not empty")

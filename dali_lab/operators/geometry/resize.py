@@ -20,12 +20,12 @@ from dali_lab.model.dtypes import (
 )
 from dali_lab.operators.geometry.resizing import (
     FILTERS,
+    RESIZE,
     SIZES,
     Resampling,
     Resizing,
     extents_of,
     resampling,
-    verify_resize,
 )
 from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, flag, register, samples
 
@@ -44,6 +44,7 @@ class Resize(Resizing):
         flag("save_attrs", "Add a second output: the size of each sample before, INT32, in the order of `size`."),
         Arg("image_type", "image_type", None, "", removed=True),
     )
+    rules = RESIZE
     start = {"resize_shorter": 256.0}
     example = """
     >>> fn.resize(images, size=(224, 224))
@@ -53,10 +54,6 @@ class Resize(Resizing):
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:
         return 2 if values.get("save_attrs") else 1
-
-    @classmethod
-    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        verify_resize(values, connected)
 
     def plan(self, call: Call, images: Batch) -> Resampling:
         return resampling(call, extents_of(images), bool(self.value("subpixel_scale")))
@@ -156,7 +153,7 @@ class Resize(Resizing):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), words=("needs a size",))
+        yield ErrorCase((samples.pictures(),), words=("size", "must be given", "resize_x"))
         yield ErrorCase((samples.pictures(),), {"size": (float("nan"), 4)}, words=("nan", "not finite"))
         yield ErrorCase((samples.pictures(),), {"size": (3, 3), "resize_x": 4.0}, words=("resize_x",))
         yield ErrorCase((samples.pictures(),), {"size": (3, 3), "mode": "not_big"}, words=("mode", "not_larger"))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -11,14 +10,14 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INTERP_NN
 from dali_lab.operators.geometry.resizing import (
     FILTERS,
+    RESIZE,
     SIZES,
     Resampling,
     Resizing,
     extents_of,
     resampling,
-    verify_resize,
 )
-from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop
+from dali_lab.operators.geometry.windows import CROP, CROPPING, ROUNDING, crop_windows
 from dali_lab.schema import Call, Case, ErrorCase, PerSample, integer, register, samples
 
 
@@ -48,13 +47,9 @@ class ResizeCropMirror(Resizing):
         ),
         *FILTERS,
     )
+    rules = (*RESIZE, *CROPPING)
     start = {"resize_shorter": 256.0, "crop": [224, 224]}
     example = ">>> fn.resize_crop_mirror(images, resize_shorter=256, crop=[224, 224], mirror=fn.random.coin_flip())"
-
-    @classmethod
-    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        verify_resize(values, connected)
-        verify_crop(values, connected)
 
     def run(self, call: Call, images: Batch) -> Batch:
         return self.resample(call, images, self.plan(call, images))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INTERP_LINEAR, UINT8, UINT16, DALIDataType
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Input, Operator, Output, choice, flag, integer, number, numbers
+from dali_lab.schema import Arg, Call, Input, Needs, OneOf, Operator, Output, choice, flag, integer, number, numbers
 
 Table = npt.NDArray[np.float64]
 LAYOUTS = ("HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW")
@@ -72,6 +72,8 @@ SIZES = (
     numbers("roi_end", None, "End of the region; before the start, it flips the axis.", tensor=True),
     flag("roi_relative", "The region is given in shares of the extent."),
 )
+REGION = (Needs("roi_start", "roi_end"), Needs("roi_end", "roi_start"))
+RESIZE = (OneOf("size", "resize_shorter", "resize_longer", "resize_x resize_y resize_z", needed=True), *REGION)
 
 
 @dataclass
@@ -89,26 +91,6 @@ class Resampling:
     low: Table
     high: Table
     size: npt.NDArray[np.int64]
-
-
-def verify_resize(values: Mapping[str, Any], connected: Iterable[str]) -> None:
-    """Raise :class:`ArgumentError` where sizes contradict each other or none is given."""
-    connected = set(connected)
-
-    def given(name: str) -> bool:
-        return name in connected or values.get(name) is not None
-
-    ways = [name for name in ("size", "resize_shorter", "resize_longer") if given(name)]
-    axes = [name for name in ("resize_x", "resize_y", "resize_z") if given(name)]
-    if len(ways) > 1 or (ways and axes):
-        names = [*ways, *axes]
-        raise ArgumentError(f"given together with '{names[0]}'; give one or the other", argument=names[-1])
-    if not ways and not axes:
-        raise ArgumentError("needs a size: 'size', 'resize_x', 'resize_y', 'resize_shorter' or 'resize_longer'")
-    if given("mode") and values.get("mode") != "default" and ways and ways[0] != "size":
-        raise ArgumentError(f"has no meaning together with '{ways[0]}'", argument="mode")
-    if given("roi_start") != given("roi_end"):
-        raise ArgumentError("'roi_start' and 'roi_end' must be given together", argument="roi_start")
 
 
 def _same_size(call: Call, axes: int) -> Sequence[float] | None:
@@ -250,6 +232,12 @@ class Resizing(Operator):
     @classmethod
     def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
         return "" if "dtype" in values or values.get("save_attrs") else "_resize_normalize"
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        for name in ("resize_shorter", "resize_longer"):
+            if (name in connected or values.get(name) is not None) and values.get("mode", "default") != "default":
+                raise ArgumentError(f"has no meaning together with '{name}'", argument="mode")
 
     def plan(self, call: Call, images: Batch) -> Resampling:
         """Region and size for each sample."""

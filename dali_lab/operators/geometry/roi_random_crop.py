@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +10,7 @@ import numpy.typing as npt
 from dali_lab.kernels.streams import open_stream
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT64
-from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, integers, register, samples
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, OneOf, Operator, Output, integers, register, samples
 from dali_lab.schema.operator import PerSample
 
 Table = npt.NDArray[np.int64]
@@ -29,7 +27,15 @@ class RoiRandomCrop(Operator):
     name = "roi_random_crop"
     schema_name = "ROIRandomCrop"
     title = "Random crop around a region"
-    inputs = (Input("data", kind="any", doc="What will be cropped; its first axes bound the window.", optional=True),)
+    inputs = (
+        Input(
+            "data",
+            kind="any",
+            doc="What will be cropped; its first axes bound the window.",
+            optional=True,
+            replaces=("in_shape",),
+        ),
+    )
     outputs = (Output("start", kind="tensor", doc="Start of the window, along each axis."),)
     devices = ("cpu",)
     random = True
@@ -46,19 +52,12 @@ class RoiRandomCrop(Operator):
             unit="px",
         ),
     )
+    rules = (OneOf("roi_end", "roi_shape", needed=True),)
     example = """
     >>> shape = image.shape(dtype=types.INT32)[:2]
     >>> start = fn.roi_random_crop(crop_shape=(64, 64), roi_start=box[:2], roi_end=box[2:], in_shape=shape)
     >>> fn.slice(image, start=fn.cast(start, dtype=types.INT32), shape=(64, 64), axes=(0, 1))
     """
-
-    @classmethod
-    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        given = {*values, *connected}
-        if ("roi_end" in given) == ("roi_shape" in given):
-            raise ArgumentError("give this or 'roi_shape', and not both", argument="roi_end", operator=cls.name)
-        if inputs and "in_shape" in given:
-            raise ArgumentError("is given by the data itself", argument="in_shape", operator=cls.name)
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         from dali_lab.kernels.cpu import roi_window
@@ -123,7 +122,7 @@ class RoiRandomCrop(Operator):
     def error_cases(cls) -> Iterable[ErrorCase]:
         some = {"crop_shape": (4, 5), "roi_start": (3, 2)}
         yield ErrorCase((), some, words=("roi_end", "roi_shape"))
-        yield ErrorCase((), {**some, "roi_end": (9, 9), "roi_shape": (2, 2)}, words=("roi_end", "not both"))
+        yield ErrorCase((), {**some, "roi_end": (9, 9), "roi_shape": (2, 2)}, words=("roi_shape", "excludes 'roi_end'"))
         yield ErrorCase((), {**some, "roi_shape": (2, 2), "in_shape": (3, 9)}, words=("crop_shape", "[4, 5]"))
         yield ErrorCase((), {**some, "roi_shape": (9, 9), "in_shape": (9, 9)}, words=("roi_shape", "leaves"))
         yield ErrorCase((), {**some, "crop_shape": (-4, 5), "roi_end": (9, 9)}, words=("crop_shape", "negative"))

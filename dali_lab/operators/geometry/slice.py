@@ -9,46 +9,20 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
-from dali_lab.model.errors import ArgumentError
-from dali_lab.operators.geometry.crop import DIFFERS, DTYPE, OLD, cut
+from dali_lab.operators.geometry.crop import WINDOW, Cutting
 from dali_lab.operators.geometry.windows import (
-    FILL_VALUES,
-    OUT_OF_BOUNDS,
+    BOUNDS,
     SLICE,
-    Windowed,
-    fused_window,
+    SLICING,
+    Windows,
     is_region,
     slice_windows,
-    within,
 )
 from dali_lab.schema import Call, Case, ErrorCase, Input, Output, PerSample, register, samples
 
 
-def verify_slice(values: Any, connected: Any, inputs: int) -> None:
-    """Raise :class:`ArgumentError` where slice arguments contradict each other."""
-
-    def given(name: str) -> bool:
-        return name in connected or values.get(name) is not None
-
-    for left, right in (
-        ("start", "rel_start"),
-        ("end", "rel_end"),
-        ("shape", "rel_shape"),
-        ("end", "shape"),
-        ("end", "rel_shape"),
-        ("rel_end", "shape"),
-        ("rel_end", "rel_shape"),
-    ):
-        if given(left) and given(right):
-            raise ArgumentError(f"given together with '{left}'; give one or the other", argument=right)
-    if inputs > 1:
-        for name in ("start", "rel_start", "end", "rel_end", "shape", "rel_shape"):
-            if given(name):
-                raise ArgumentError("given together with an 'anchor' input; give one or the other", argument=name)
-
-
 @register
-class Slice(Windowed):
+class Slice(Cutting):
     """Cuts a window out of tensors of any shape.
 
     The window is given by the inputs `anchor` and `shape`, or by the arguments `start`, `end`, `shape` and their
@@ -56,31 +30,23 @@ class Slice(Windowed):
     numbers, and what is beyond the range of the type wraps around.
     """
 
-    differs = DIFFERS
-
     name = "slice"
     inputs = (
         Input("data", kind="any", doc="Tensors of any type and layout."),
-        Input("anchor", kind="tensor", doc="Start of the window in the order of the axes.", optional=True),
+        Input(
+            "anchor", kind="tensor", doc="Start of the window in the order of the axes.", optional=True, replaces=BOUNDS
+        ),
         Input("shape", kind="tensor", doc="Extent of the window.", optional=True),
     )
     outputs = (Output("data", kind="any", doc="The window, of `dtype`, with the layout of the input."),)
-    on_gpu = True
     cpu_inputs = (1, 2)
-    arguments = (*SLICE, OUT_OF_BOUNDS, FILL_VALUES, DTYPE, *OLD)
+    arguments = (*SLICE, *WINDOW)
+    rules = SLICING
     start = {"rel_start": [0.25, 0.25], "rel_shape": [0.5, 0.5]}
     example = """
     >>> fn.slice(images, start=(10, 20), shape=(100, 200), axis_names="HW")
     >>> fn.slice(images, rel_start=(0.1, 0.1), rel_end=(0.9, 0.9))
     """
-
-    @classmethod
-    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        verify_slice(values, connected, inputs)
-
-    @classmethod
-    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
-        return fused_window(values, inputs)
 
     @classmethod
     def region_decoder(cls, values: Mapping[str, Any], connected: Iterable[str]) -> str:
@@ -89,10 +55,8 @@ class Slice(Windowed):
         plane = plane and set(values.get("axis_names", "WH")) <= set("HW")
         return "decoders.image_slice" if plane and is_region(values) else ""
 
-    def run(self, call: Call, *inputs: Batch) -> Batch:
-        data = inputs[0]
-        windows, _ = within(call, slice_windows(call, data.shapes, data.layout, *inputs[1:]), data.shapes)
-        return cut(call, data, windows, self)
+    def windows(self, call: Call, data: Batch, *place: Batch) -> Windows:
+        return slice_windows(call, data.shapes, data.layout, *place)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -15,13 +15,14 @@ from dali_lab.model.errors import ArgumentError, AxisError, InputError
 from dali_lab.operators.geometry.resizing import (
     DTYPES,
     FILTERS,
+    REGION,
     Resampling,
     Resizing,
     adjusted_sizes,
     resize_along,
     scaled_alike,
 )
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, PerSample, register, samples
 from dali_lab.schema.call import LARGEST_SAMPLE
 from dali_lab.schema.presets import choice, flag, integers, numbers, share
 
@@ -89,6 +90,7 @@ class TensorResize(Resizing):
         flag("roi_relative", "The region is given in shares of the input's size."),
         *FILTERS,
     )
+    rules = (OneOf("axes", "axis_names"), OneOf("sizes", "scales", needed=True), *REGION)
     start = {"scales": [0.5, 0.5], "axes": [0, 1]}
     example = '>>> fn.tensor_resize(volumes, scales=(0.5, 0.5), axis_names="HW")'
     differs = (
@@ -98,18 +100,9 @@ class TensorResize(Resizing):
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        given = {name for name, value in values.items() if value is not None} | set(connected)
-        for name, other in (("axis_names", "axes"), ("scales", "sizes")):
-            if {name, other} <= given:
-                raise ArgumentError(f"excludes '{other}'", argument=name, operator=cls.name)
-        if not given & {"sizes", "scales"}:
-            raise ArgumentError("must be given, or 'scales'", argument="sizes", operator=cls.name)
-        if ("roi_start" in given) != ("roi_end" in given):
-            raise ArgumentError(
-                "'roi_start' and 'roi_end' must be given together", argument="roi_start", operator=cls.name
-            )
-        if "scales" in given and values.get("mode", "default") in ("not_larger", "not_smaller"):
-            raise ArgumentError("takes 'sizes', not 'scales'", argument="mode", operator=cls.name)
+        scaled = "scales" in values or "scales" in connected
+        if scaled and values.get("mode", "default") in ("not_larger", "not_smaller"):
+            raise ArgumentError("takes 'sizes', not 'scales'", argument="mode")
 
     def setup(self) -> None:
         # The axes to resample are chosen for the whole batch. That matters where resampling an axis without need has

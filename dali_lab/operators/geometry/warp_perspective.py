@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,7 @@ from dali_lab.model.dtypes import (
     UINT16,
     numpy_dtype,
 )
-from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, PerSample, register, samples
 from dali_lab.schema.presets import choice, flag, numbers, pixel_value
 
 DTYPES = (UINT8, UINT16, INT16, FLOAT)
@@ -41,12 +40,19 @@ class WarpPerspective(Operator):
     name = "experimental.warp_perspective"
     inputs = (
         Input("data", dtypes=DTYPES, layouts=("HW", "HWC", "CHW"), doc="Images or sequences of {types}."),
-        Input("mtx", kind="tensor", doc="The matrix of each sample, in place of the argument.", optional=True),
+        Input(
+            "mtx",
+            kind="tensor",
+            doc="The matrix of each sample, in place of the argument.",
+            optional=True,
+            replaces=("matrix",),
+        ),
     )
     outputs = (Output("data", doc="Images of `size`, with the type, channels and layout of the input."),)
     frames = True
     on_gpu = True
     cpu_inputs = (1,)
+    rules = (OneOf("matrix", needed=True),)
     gpu_tolerance = (
         1.0,
         "OpenCV's vector code rounds positions otherwise in the last columns of a row, so that a nearest pixel may be"
@@ -65,7 +71,7 @@ class WarpPerspective(Operator):
             tensor=True,
             unit="px",
         ),
-        Arg("interp_type", "interp_type", INTERP_LINEAR, "Interpolation: INTERP_NN, INTERP_LINEAR or INTERP_CUBIC."),
+        Arg("interp_type", "interp_type", INTERP_LINEAR, "Interpolation.", choices=tuple(_TAPS)),
         choice(
             "border_mode",
             "constant",
@@ -86,21 +92,6 @@ class WarpPerspective(Operator):
     start = {"matrix": [1.0, 0.2, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0005, 1.0], "fill_value": 0.0}
     example = ">>> fn.experimental.warp_perspective(images, matrix=[1, 0.1, 0, 0, 1, 0, 0.001, 0, 1])"
     differs = "Any number of channels is taken, not only four. FLOAT of images from 0 to 255 agrees to within 1e-4."
-
-    def setup(self) -> None:
-        if self.value("interp_type") not in _TAPS:
-            name = self.value("interp_type").name
-            raise self.fail(f"is INTERP_NN, INTERP_LINEAR or INTERP_CUBIC, not {name}", "interp_type")
-
-    @classmethod
-    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
-        given = "matrix" in {*values, *connected}
-        if given == (inputs > 1):
-            raise ArgumentError(
-                "is given twice: as an input too" if given else "must be given, or the matrices as a second input",
-                argument="matrix",
-                operator=cls.name,
-            )
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         data = inputs[0]

@@ -17,7 +17,7 @@ DTYPES = (UINT8, INT16, INT32, FLOAT)
 SIZE_TYPES = (FLOAT, *(dtype for dtype in INTEGERS if dtype not in (INT8, UINT8)))
 IMAGES = Input("data", dtypes=DTYPES, layouts=("HWC", "DHWC"), doc="Images, volumes or sequences of {types}.")
 WARPING = (
-    Arg("interp_type", "interp_type", INTERP_LINEAR, "Interpolation: INTERP_LINEAR or INTERP_NN."),
+    Arg("interp_type", "interp_type", INTERP_LINEAR, "Interpolation.", choices=(INTERP_LINEAR, INTERP_NN)),
     pixel_value("fill_value", None, "Value outside the source; if not given, its edge is repeated.", important=True),
     Arg(
         "dtype",
@@ -45,10 +45,6 @@ class Warping(Operator):
     outputs = (Output("data", doc="The warped input, of `dtype` and the size asked for, with its layout."),)
     on_gpu = True
     frames = True
-
-    def setup(self) -> None:
-        if self.value("interp_type") not in (INTERP_LINEAR, INTERP_NN):
-            raise self.fail(f"is INTERP_LINEAR or INTERP_NN, not {self.value('interp_type').name}", "interp_type")
 
     def sizes(self, call: Call, default: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Spatial size of each result, ``int64[N, axes]``."""

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.errors import ArgumentError, SampleError
-from dali_lab.schema import Arg, Call, Operator, choice, flag, integers, number, numbers, pixel_value
+from dali_lab.model.errors import SampleError
+from dali_lab.schema import Arg, Call, Needs, OneOf, Operator, choice, flag, integers, number, numbers, pixel_value
 
 Table = npt.NDArray[np.int64]
 
@@ -32,6 +32,7 @@ CROP = (
         None,
         "Size of the window: height and width, for volumes and sequences depth (or frames), height and width. Zero"
         " keeps an axis whole.",
+        lengths=(2, 3),
         tensor=True,
         unit="px",
         important=True,
@@ -74,6 +75,19 @@ SLICE = (
     flag("normalized_anchor", "The `anchor` input, if of floats, is a share of the extent.", default=True),
     flag("normalized_shape", "The `shape` input, if of floats, is a share of the extent.", default=True),
 )
+CROPPING = (
+    OneOf("crop", "crop_h crop_w crop_d"),
+    Needs("crop_h", "crop_w"),
+    Needs("crop_w", "crop_h"),
+    Needs("crop_d", "crop_h"),
+)
+BOUNDS = ("start", "rel_start", "end", "rel_end", "shape", "rel_shape")
+SLICING = (
+    OneOf("start", "rel_start"),
+    OneOf("end", "rel_end"),
+    OneOf("shape", "rel_shape"),
+    OneOf("end rel_end", "shape rel_shape"),
+)
 
 
 class Windows(NamedTuple):
@@ -81,26 +95,6 @@ class Windows(NamedTuple):
 
     start: Table
     shape: Table
-
-
-def verify_crop(values: Any, connected: Any) -> None:
-    """Raise :class:`ArgumentError` where crop arguments contradict each other."""
-
-    def given(name: str) -> bool:
-        return name in connected or values.get(name) is not None
-
-    if given("crop"):
-        for name in ("crop_h", "crop_w", "crop_d"):
-            if given(name):
-                raise ArgumentError("given together with 'crop'; give one or the other", argument=name)
-        crop = values.get("crop")
-        if crop is not None and len(crop) not in (2, 3):
-            raise ArgumentError(f"takes 2 values (height, width) or 3 for volumes, got {len(crop)}", argument="crop")
-    elif given("crop_h") != given("crop_w"):
-        missing = "crop_w" if given("crop_h") else "crop_h"
-        raise ArgumentError("'crop_h' and 'crop_w' must be given together", argument=missing)
-    elif given("crop_d") and not given("crop_w"):
-        raise ArgumentError("must be given together with 'crop_h' and 'crop_w'", argument="crop_d")
 
 
 def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
@@ -275,7 +269,7 @@ def _speaks(operator: Operator, name: str) -> bool:
 
 def _named(call: Call, shapes: Table, layout: str) -> tuple[npt.NDArray[Any] | None, npt.NDArray[Any] | None]:
     operator = call.operator
-    names = [name for name in ("start", "rel_start", "end", "rel_end", "shape", "rel_shape") if _speaks(operator, name)]
+    names = [name for name in BOUNDS if _speaks(operator, name)]
     if not names:
         return None, None
     length = max(_length(call, name) for name in names)
@@ -310,11 +304,6 @@ def named_bounds(
         if _speaks(call.operator, start) and _speaks(call.operator, shape):
             last = (call.vectors(start, length).astype(np.float64) + call.vectors(shape, length)) * extents
     return first, last
-
-
-def fused_window(values: Mapping[str, Any], inputs: int) -> str:
-    """The fused operator that a window can join: it is not padded, and its position is not an input."""
-    return "_window_chain" if inputs == 1 and values.get("out_of_bounds_policy", "error") != "pad" else ""
 
 
 def is_region(values: Mapping[str, Any]) -> bool:

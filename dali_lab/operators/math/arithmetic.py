@@ -9,20 +9,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.model import promotion
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import BOOL, DALIDataType, numpy_dtype, to_dali_type
 from dali_lab.model.errors import ArgumentError, GraphError
-from dali_lab.model.promotion import (
-    OPERAND_LETTERS,
-    BroadcastError,
-    as_float,
-    broadcast_shapes,
-    common_layout,
-    constant_dtype,
-    is_float,
-    is_integer,
-    promoted,
-)
+from dali_lab.model.promotion import OPERAND_LETTERS, is_float, is_integer
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.schema import Arg, Call, Input, Operator, Output, register
 
@@ -228,7 +219,7 @@ class Arithmetic(Operator):
         value = values[letter]
         dtype = values.get(f"{letter}_dtype")
         if dtype is None:
-            dtype = constant_dtype(value)
+            dtype = promotion.constant_dtype(value)
         kind = numpy_dtype(dtype)
         if kind.kind in "iu":
             limits = np.iinfo(kind)
@@ -291,9 +282,9 @@ class Arithmetic(Operator):
             call, [to_dali_type(each.dtype) if isinstance(each, np.ndarray) else each for each in operands]
         )
         try:
-            together = broadcast_shapes(shapes)
-            layout = common_layout(layouts)
-        except BroadcastError as error:
+            together = promotion.broadcast_shapes(shapes)
+            layout = promotion.common_layout(layouts)
+        except promotion.BroadcastError as error:
             raise call.problem(str(error), sample=error.sample) from None
         except ValueError as error:
             raise call.problem(str(error)) from None
@@ -314,8 +305,8 @@ class Arithmetic(Operator):
             raise call.problem("takes numbers, got bools; use &, |, ^ or ~, or cast to an integer first")
         if expression.result == "bool":
             return BOOL
-        together = promoted(dtypes)
-        return as_float(together) if expression.result == "float" else together
+        together = promotion.promoted(dtypes)
+        return promotion.as_float(together) if expression.result == "float" else together
 
 
 def _make(expression: Expression) -> type[Arithmetic]:

@@ -29,14 +29,14 @@ class Beta(Drawing):
         number("alpha", 1.0, "First parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True),
         number("beta", 1.0, "Second parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True),
         SHAPE,
-        dtype_argument("FLOAT"),
+        dtype_argument(FLOAT, (FLOAT, FLOAT64)),
     )
     example = ">>> weight = fn.random.beta(alpha=0.4, beta=0.4)"
 
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws
 
-        dtype = self.dtype_or(FLOAT, (FLOAT, FLOAT64))
+        dtype = self.value("dtype")
         alpha, beta = call.numbers("alpha"), call.numbers("beta")
         for name, numbers in (("alpha", alpha), ("beta", beta)):
             call.refuse(~((numbers > 0) & np.isfinite(numbers)), "must be positive, got {:g}", numbers, argument=name)

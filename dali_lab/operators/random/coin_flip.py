@@ -21,14 +21,14 @@ class CoinFlip(Drawing):
     arguments = (
         share("probability", 0.5, "Probability of a 1; above 1 it is as 1.", tensor=True, important=True),
         SHAPE,
-        dtype_argument("INT32"),
+        dtype_argument(INT32, (BOOL, UINT8, INT32)),
     )
     example = ">>> images = fn.flip(images, horizontal=fn.random.coin_flip(probability=0.5))"
 
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws
 
-        dtype = self.dtype_or(INT32, (BOOL, UINT8, INT32))
+        dtype = self.value("dtype")
         probability = call.numbers("probability")
         out = self.memory(call, like, dtype)
         draws.fill_coin_flip(self.stream(call), out.addresses, out.sizes, probability, numpy_dtype(dtype))

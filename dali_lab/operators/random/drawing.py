@@ -76,20 +76,7 @@ class Drawing(Operator):
         """The random words of these samples."""
         return open_stream(call.generator, call.indices)
 
-    def dtype_or(self, default: DALIDataType, allowed: tuple[DALIDataType, ...] = NUMBERS) -> DALIDataType:
-        """The wanted type, or `default`.
 
-        Raises
-        ------
-        ArgumentError
-            If it is none of `allowed`.
-        """
-        dtype: DALIDataType | None = self.value("dtype")
-        if dtype is not None and dtype not in allowed:
-            raise self.fail(f"is one of {', '.join(each.name for each in allowed)}, not {dtype.name}", "dtype")
-        return default if dtype is None else dtype
-
-
-def dtype_argument(default: str) -> Arg:
+def dtype_argument(default: DALIDataType, allowed: tuple[DALIDataType, ...] = NUMBERS) -> Arg:
     """The ``dtype`` argument of a random operator."""
-    return Arg("dtype", "dtype", None, f"Type of the numbers; {default} if not given.")
+    return Arg("dtype", "dtype", default, "Type of the numbers.", choices=allowed)

@@ -28,14 +28,14 @@ class Normal(Drawing):
         number("mean", 0.0, "Mean of the numbers.", tensor=True, important=True),
         number("stddev", 1.0, "Standard deviation of the numbers.", tensor=True, important=True),
         SHAPE,
-        dtype_argument("FLOAT"),
+        dtype_argument(FLOAT),
     )
     example = ">>> fn.random.normal(images, stddev=12.0)"
 
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws
 
-        dtype = self.dtype_or(FLOAT)
+        dtype = self.value("dtype")
         out = self.memory(call, like, dtype)
         draws.fill_normal(
             self.stream(call),

@@ -31,7 +31,7 @@ class Uniform(Drawing):
         ),
         numbers("values", None, "Values to pick from, all as likely.", tensor=True, important=True),
         SHAPE,
-        dtype_argument("FLOAT"),
+        dtype_argument(FLOAT),
     )
     example = """
     >>> angle = fn.random.uniform(range=(-15, 15))
@@ -53,7 +53,7 @@ class Uniform(Drawing):
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws
 
-        dtype = self.dtype_or(FLOAT)
+        dtype = self.value("dtype")
         out = self.memory(call, like, dtype)
         stream = self.stream(call)
         if self.has("values"):

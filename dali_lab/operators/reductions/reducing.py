@@ -7,41 +7,21 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, is_contiguous, over_elements
-from dali_lab.model.dtypes import (
-    BOOL,
-    FLOAT,
-    FLOAT16,
-    FLOAT64,
-    INT8,
-    INT16,
-    INT32,
-    INT64,
-    UINT8,
-    UINT16,
-    UINT32,
-    UINT64,
-    DALIDataType,
-    numpy_dtype,
-)
+from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, FLOAT64, UINT8, DALIDataType, numpy_dtype
 from dali_lab.model.errors import AxisError, InputError
 from dali_lab.model.promotion import is_float, is_integer
-from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, integers
+from dali_lab.schema import Arg, Call, Input, OneOf, Operator, Output, flag, integers
 
 Array = npt.NDArray[Any]
 _SUMMED = {
-    UINT8: UINT8,
-    BOOL: UINT8,
-    INT8: INT16,
-    INT16: INT16,
-    UINT16: INT32,
-    INT32: INT32,
-    FLOAT16: FLOAT,
-    FLOAT: FLOAT,
-}
+    UINT8: UINT8, BOOL: UINT8, dtypes.INT8: dtypes.INT16, dtypes.INT16: dtypes.INT16, dtypes.UINT16: dtypes.INT32,
+    dtypes.INT32: dtypes.INT32, FLOAT16: FLOAT, FLOAT: FLOAT,
+}  # fmt: skip
 """Types of which a kernel forms sums, and the types that it takes in place of them."""
-_LARGE = (UINT16, INT32, UINT32, INT64, UINT64)
+_LARGE = (dtypes.UINT16, dtypes.INT32, dtypes.UINT32, dtypes.INT64, dtypes.UINT64)
 """Types of which, or of the squares of which, FLOAT does not hold all numbers."""
 DATA = Input("data", kind="tensor", doc="Any tensors.")
 AXES = (
@@ -68,11 +48,8 @@ class Reduction(Operator):
         ),
     )
     on_gpu = True
+    rules = (OneOf("axes", "axis_names"),)
     gpu_tolerance = (4e-3, "numbers add up in float64; a sum of 2**15 in float32, as on the CPU, has steps of 0.004")
-
-    def setup(self) -> None:
-        if self.has("axes") and self.has("axis_names"):
-            raise self.fail("excludes 'axis_names'; give one of them", "axes")
 
     def axes_of(self, call: Call, data: Batch) -> tuple[int, ...]:
         """The axes to reduce, in order.

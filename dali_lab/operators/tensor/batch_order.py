@@ -8,21 +8,8 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.operators.tensor.shapes_of_output import integer_table
-from dali_lab.schema import (
-    REQUIRED,
-    Arg,
-    Call,
-    Case,
-    ErrorCase,
-    Input,
-    Operator,
-    Output,
-    flag,
-    integers,
-    register,
-    samples,
-)
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import flag, integers
 
 
 @register

@@ -45,17 +45,13 @@ class Cast(Operator):
     outputs = (Output("output", doc="The values in the new type, with the shape and layout of the input."),)
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
     on_gpu = True
-    arguments = (Arg("dtype", "dtype", REQUIRED, "Type of the output.", important=True),)
+    arguments = (Arg("dtype", "dtype", REQUIRED, "Type of the output.", choices=(*_NUMBERS, *_ENUMS), important=True),)
     start = {"dtype": "FLOAT"}
     example = ">>> fn.cast(images, dtype=types.FLOAT)"
 
     @classmethod
     def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
         return "_expression" if values.get("dtype") in _NUMBERS else ""
-
-    def setup(self) -> None:
-        if self.value("dtype") not in (*_NUMBERS, *_ENUMS):
-            raise self.fail(f"elements cannot be of type {self.value('dtype').name}", "dtype")
 
     def run(self, call: Call, data: Batch) -> Batch:
         return cast(call, data, self.value("dtype"))

@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, integers, numbers, register
+from dali_lab.schema import Arg, Call, Case, ErrorCase, OneOf, Operator, Output, integers, numbers, register
 
 
 @register
@@ -39,15 +39,12 @@ class Constant(Operator):
         ),
         Arg("layout", "layout", "", "Axis names of the output."),
     )
+    rules = (OneOf("fdata", "idata", needed=True),)
     differs = "FLOAT64 is allowed."
     example = ">>> fn.constant(fdata=[0.485, 0.456, 0.406], shape=[3])"
 
     def setup(self) -> None:
         real, whole = self.values["fdata"], self.values["idata"]
-        if real is not None and whole is not None:
-            raise self.fail("excludes 'fdata'; give one of them", "idata")
-        if real is None and whole is None:
-            raise self.fail("must be given, or 'idata'", "fdata")
         dtype = self.value("dtype")
         if dtype is None:
             dtype = dtypes.FLOAT if whole is None else dtypes.INT32

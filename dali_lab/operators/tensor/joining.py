@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, integer, register, samples, string
+from dali_lab.schema import Call, Case, ErrorCase, Input, OneOf, Operator, Output, integer, register, samples, string
 
 _INPUTS = (Input("inputs", kind="tensor", doc="Tensors to join.", variadic=True),)
 
@@ -64,12 +64,8 @@ class Cat(_Joining):
         integer("axis", 0, "Axis along which the inputs are joined; negative ones count from the end.", important=True),
         string("axis_name", None, "The same by its letter in the layout; excludes `axis`."),
     )
+    rules = (OneOf("axis", "axis_name"),)
     example = '>>> fn.cat(left, right, axis_name="W")'
-
-    def setup(self) -> None:
-        super().setup()
-        if self.has("axis") and self.has("axis_name"):
-            raise self.fail("excludes 'axis_name'; give one of them", "axis")
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         batches: Sequence[Batch] = inputs

@@ -13,9 +13,8 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dense import over_elements
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.math.elementwise import apply
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, integers, register, samples
-from dali_lab.schema.operator import PerSample
-from dali_lab.schema.presets import integer, number
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import flag, integer, integers, number
 
 Array = npt.NDArray[Any]
 _DIRECT = (dtypes.UINT8, dtypes.FLOAT)
@@ -72,12 +71,11 @@ class Normalize(Operator):
         integer("ddof", 0, "Subtracted from the number of elements where the variance is found."),
         Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )
+    rules = (OneOf("axes", "axis_names"),)
     differs = "bool, float16 and 64-bit types are taken too."
     example = '>>> fn.normalize(images, axis_names="HW", dtype=types.FLOAT)'
 
     def setup(self) -> None:
-        if self.has("axes") and self.has("axis_names"):
-            raise self.fail("excludes 'axis_names'; give one of them", "axes")
         if "axes" in self.given and not self.values["axes"]:
             raise self.fail("must name at least one axis", "axes")
         if self.value("batch") and self.connected & {"mean", "stddev"}:

@@ -12,8 +12,8 @@ from dali_lab.kernels.streams import truncated
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.tensor.shapes_of_output import Rows, integer_table, integer_tables
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, integers, register, samples
-from dali_lab.schema.presets import number
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import integers, number
 
 _NONE_GIVEN = {"shape": -1, "align": 1}
 """Values that mean "not given"."""
@@ -47,12 +47,11 @@ class Pad(Operator):
             important=True,
         ),
     )
+    rules = (OneOf("axes", "axis_names"),)
     start = {"axis_names": "HW"}
     example = '>>> fn.pad(images, axis_names="HW", align=[32, 32], fill_value=0)'
 
     def setup(self) -> None:
-        if self.has("axes") and self.has("axis_names"):
-            raise self.fail("excludes 'axis_names'; give one of them", "axes")
         shape = None if "shape" in self.connected else self.values["shape"]
         # Samples are compared with each other only where an extent is not given.
         object.__setattr__(self, "whole_batch", not shape or any(extent <= 0 for extent in shape))

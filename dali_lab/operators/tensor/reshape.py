@@ -15,7 +15,7 @@ from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.model.promotion import is_integer
 from dali_lab.operators.tensor.shapes_of_output import check_layout, integer_table
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, PerSample, register, samples
 from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.presets import integers, numbers
 
@@ -26,6 +26,7 @@ _INPUTS = (
         kind="tensor",
         doc="The wanted shapes, one-dimensional integers; excludes `shape`.",
         optional=True,
+        replaces=("shape", "rel_shape"),
     ),
 )
 _ARGUMENTS = (
@@ -56,12 +57,11 @@ _ARGUMENTS = (
 class _Reshaping(Operator):
     differs = "Axes that a node gives as `src_dims` are heeded; NVIDIA DALI takes no notice of them."
     inputs = _INPUTS
+    rules = (OneOf("shape", "rel_shape"),)
     on_gpu = True
     cpu_inputs = (1,)
 
     def setup(self) -> None:
-        if self.has("shape") and self.has("rel_shape"):
-            raise self.fail("excludes 'rel_shape'; give one of them", "shape")
         if self.has("rel_shape") and "rel_shape" not in self.connected and not self.values["rel_shape"]:
             raise self.fail("cannot be empty", "rel_shape")
 
@@ -70,8 +70,6 @@ class _Reshaping(Operator):
         old, new = data.itemsize, numpy_dtype(dtype).itemsize
         source = self._source_extents(call, data)
         if len(inputs) > 1:
-            if self.has("shape") or self.has("rel_shape"):
-                raise call.problem("a shape is given by an input and by an argument")
             if not is_integer(inputs[1].dtype):
                 raise call.problem(f"the shape input must hold integers, not {inputs[1].dtype.name}")
             wanted = integer_table(call, inputs[1], "shape_input")

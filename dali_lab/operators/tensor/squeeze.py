@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from dali_lab.model.batch import Batch
 from dali_lab.operators.tensor.shapes_of_output import integer_table
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, integers, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, integers, register, samples
 
 
 @register
@@ -27,11 +27,8 @@ class Squeeze(Operator):
         ),
         Arg("axis_names", "layout", None, "Axes to remove, by their letters; excludes `axes`."),
     )
+    rules = (OneOf("axes", "axis_names", needed=True),)
     example = '>>> fn.squeeze(gray, axis_names="C")'
-
-    def setup(self) -> None:
-        if self.has("axes") == self.has("axis_names"):
-            raise self.fail("must be given, or 'axis_names', but not both", "axes")
 
     def run(self, call: Call, data: Batch) -> Batch:
         axes = self._axes(call, data)
@@ -76,5 +73,5 @@ class Squeeze(Operator):
         yield ErrorCase((samples.pictures(),), {"axes": [0]}, ("axes", "more than one"))
         yield ErrorCase((samples.pictures(),), {"axis_names": "Z"}, ("axis_names", "'Z'"))
         yield ErrorCase((samples.pictures(),), {}, ("axes", "must be given"))
-        yield ErrorCase((samples.pictures(),), {"axes": [0], "axis_names": "H"}, ("axes", "both"))
+        yield ErrorCase((samples.pictures(),), {"axes": [0], "axis_names": "H"}, ("axes", "excludes"))
         yield ErrorCase((samples.pictures(),), {"axes": [0, 0]}, ("axes", "twice"))

@@ -190,17 +190,13 @@ class SubscriptDimCheck(Operator):
 
 
 _SHAPE_TYPES = (dtypes.INT32, dtypes.UINT32, dtypes.INT64, dtypes.UINT64, dtypes.FLOAT, dtypes.FLOAT64)
+_DTYPE = Arg("dtype", "dtype", dtypes.INT64, "Type of the numbers.", choices=_SHAPE_TYPES)
 
 
 class _ShapeBase(Operator):
     inputs = (Input("data", kind="any", doc="Any tensors."),)
     on_gpu = True
     hidden = True
-
-    def setup(self) -> None:
-        dtype = self.value("dtype")
-        if dtype not in _SHAPE_TYPES:
-            raise self.fail(f"{dtype.name} is none of {', '.join(each.name for each in _SHAPE_TYPES)}", "dtype")
 
     def run(self, call: Call, data: Batch) -> Batch:
         return Batch.dense(np.ascontiguousarray(data.shapes.astype(dtypes.numpy_dtype(self.value("dtype")))))
@@ -224,7 +220,7 @@ class Shape(_ShapeBase):
     name = "_shape"
     syntax = "shape"
     schema_name = "_Shape"
-    arguments = (Arg("dtype", "dtype", dtypes.INT64, "Type of the numbers."),)
+    arguments = (_DTYPE,)
 
 
 @register
@@ -234,7 +230,4 @@ class Shapes(_ShapeBase):
     name = "shapes"
     outputs = (Output("shape", kind="tensor", doc="One-dimensional: the extent of each axis, of `dtype`."),)
     deprecated = "Use ``node.shape()``."
-    arguments = (
-        Arg("dtype", "dtype", dtypes.INT64, "Type of the numbers."),
-        Arg("type", "dtype", None, "Old name of `dtype`.", renamed_to="dtype"),
-    )
+    arguments = (_DTYPE, Arg("type", "dtype", None, "Old name of `dtype`.", renamed_to="dtype"))

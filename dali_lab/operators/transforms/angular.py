@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.operators.transforms.simple import MATRIX, per_sample
 from dali_lab.operators.transforms.transforming import REVERSE, Matrices, Transforming, empty
-from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, number, numbers, register
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, OneOf, number, numbers, register
 
 _DEGREE = np.float32(np.pi / 180)
 
@@ -94,11 +94,8 @@ class Shear(Transforming):
         numbers("center", None, "The point that stays where it is; the origin by default.", per_frame=True),
         REVERSE,
     )
+    rules = (OneOf("shear", "angles", needed=True),)
     example = ">>> fn.transforms.shear(angles=[10, 0], center=[112, 112])"
-
-    def setup(self) -> None:
-        if self.has("shear") == self.has("angles"):
-            raise self.fail("must be given, or 'angles', but not both", "shear")
 
     def dimensions(self, call: Call, given: int | None) -> int:
         name = "shear" if self.has("shear") else "angles"
@@ -141,7 +138,7 @@ class Shear(Transforming):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((), {}, ("shear", "must be given"))
-        yield ErrorCase((), {"shear": [1, 2], "angles": [1, 2]}, ("shear", "both"))
+        yield ErrorCase((), {"shear": [1, 2], "angles": [1, 2]}, ("shear", "angles"))
         yield ErrorCase((), {"shear": [1]}, ("shear", "2 values"))
         yield ErrorCase((), {"angles": [100, 0]}, ("angles", "100"))
         yield ErrorCase((), {"angles": per_sample([1, 2], [3, 95], [0, 0])}, ("angles", "sample 1"))

@@ -56,7 +56,7 @@ class OpticalFlow(Operator):
         integer("hint_grid", 4, "Width of the cells of hints: 1, 2, 4 or 8.", unit="px"),
         flag("enable_temporal_hints", "Start from the flow of the frames before."),
         flag("enable_external_hints", "Start from the flows that the second input gives."),
-        Arg("image_type", "image_type", RGB, "Colours of the frames: RGB, BGR or GRAY."),
+        Arg("image_type", "image_type", RGB, "Colours of the frames.", choices=(RGB, BGR, GRAY)),
         Arg("output_format", "int", None, "", renamed_to="output_grid"),
     )
     example = ">>> fn.optical_flow(video, output_grid=4)"
@@ -70,8 +70,6 @@ class OpticalFlow(Operator):
         for name in ("output_grid", "hint_grid"):
             if self.value(name) not in GRIDS:
                 raise self.fail(f"is 1, 2, 4 or 8, not {self.value(name)}", name)
-        if self.value("image_type") not in (RGB, BGR, GRAY):
-            raise self.fail(f"is RGB, BGR or GRAY, not {self.value('image_type').name}", "image_type")
 
     @classmethod
     def on_cpu_only(cls, values: Mapping[str, Any]) -> str:

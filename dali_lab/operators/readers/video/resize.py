@@ -9,12 +9,12 @@ from dali_lab.codecs.video_index import FrameIndex, Numbers
 from dali_lab.model.batch import Batch
 from dali_lab.operators.geometry.resizing import (
     FILTERS,
+    RESIZE,
     SIZES,
     Resampling,
     Resizing,
     extents_of,
     resampling,
-    verify_resize,
 )
 from dali_lab.operators.readers.video.reading import VIDEO_READER
 from dali_lab.operators.readers.video.video import CONSTANT_RATE, VideoReader
@@ -37,6 +37,7 @@ class VideoReaderResize(VideoReader, Resizing):
     on_gpu = False
     tested_elsewhere = "tests/unit/readers/test_video.py"
     arguments = (*VIDEO_READER, *CONSTANT_RATE, *SIZES, *(arg for arg in FILTERS if arg.name != "dtype"))
+    rules = RESIZE
     start = {"sequence_length": 8}
     example = """
     >>> frames, labels = fn.readers.video_resize(
@@ -47,7 +48,7 @@ class VideoReaderResize(VideoReader, Resizing):
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         super().verify(values, connected, inputs)
-        verify_resize(values, connected)
+        Resizing.verify(values, connected, inputs)
 
     def extents(self) -> tuple[Extent, ...]:
         return (Extent((-1, -1, -1, 3), self.frame_type(), "FHWC"),)

@@ -1,0 +1,52 @@
+"""Rules about which arguments of an operator are given together."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from dali_lab.model.errors import ArgumentError
+
+
+class OneOf:
+    """Alternatives, of which at most one is given.
+
+    Parameters
+    ----------
+    alternatives
+        Names of arguments; several names in one string, with spaces between, count as one alternative.
+    needed
+        Whether one of them must be given.
+    """
+
+    def __init__(self, *alternatives: str, needed: bool = False) -> None:
+        self._alternatives = [names.split() for names in alternatives]
+        self._needed = needed
+
+    def check(self, given: AbstractSet[str], provided: AbstractSet[str]) -> None:
+        """Raise :class:`ArgumentError` if the rule is broken by the arguments `given`.
+
+        `provided` are those that inputs give, too.
+        """
+        found = [next(iter(those)) for names in self._alternatives if (those := [n for n in names if n in given])]
+        if len(found) > 1:
+            raise ArgumentError(f"excludes '{found[0]}'; give one of them", argument=found[1])
+        every = [name for names in self._alternatives for name in names]
+        if self._needed and provided.isdisjoint(every):
+            others = "".join(f", or '{name}'" for name in every[1:])
+            raise ArgumentError(f"must be given{others}", argument=every[0])
+
+
+class Needs:
+    """An argument that has no meaning without another one."""
+
+    def __init__(self, name: str, other: str) -> None:
+        self._name = name
+        self._other = other
+
+    def check(self, given: AbstractSet[str], provided: AbstractSet[str]) -> None:
+        """Raise :class:`ArgumentError` if the rule is broken."""
+        if self._name in given and self._other not in provided:
+            raise ArgumentError(f"must be given where '{self._name}' is", argument=self._other)
+
+
+Rule = OneOf | Needs
