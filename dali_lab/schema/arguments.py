@@ -199,10 +199,11 @@ class Arg:
             items = items[: self.length]
         if self.length is not None and len(items) not in (1, self.length):
             raise ArgumentError(f"takes {self.length} values, got {len(items)}", argument=self.name)
+        elements = tuple(self._element(self._item(item)) for item in items)
         if self.lengths and len(items) not in self.lengths:
             numbers = " or ".join(map(str, self.lengths))
             raise ArgumentError(f"takes {numbers} values, got {len(items)}", argument=self.name)
-        return tuple(self._element(self._item(item)) for item in items)
+        return elements
 
     def _item(self, value: Any) -> Any:
         """An element of a list as a plain value, unpacked from a typed constant or an array."""

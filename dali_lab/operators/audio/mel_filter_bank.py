@@ -144,13 +144,9 @@ class MelFilterBank(Operator):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         spectra = samples.tensors(((17, 5),))
-        yield ErrorCase((spectra,), {"nfilter": 0}, words=("nfilter", "0"))
         yield ErrorCase((spectra,), {"sample_rate": 0.0}, words=("sample_rate", "0"))
-        yield ErrorCase((spectra,), {"freq_low": -1.0}, words=("freq_low", "-1"))
         yield ErrorCase((spectra,), {"freq_low": 2000.0, "freq_high": 1000.0}, words=("freq_high", "1000"))
-        yield ErrorCase((spectra,), {"mel_formula": "bark"}, words=("mel_formula", "bark", "htk"))
         yield ErrorCase(((spectra, "xy"),), words=("'f'", "xy"))
-        yield ErrorCase((samples.tensors(((17, 5),), np.float64),), words=("FLOAT64",))
 
 
 class _Scale:

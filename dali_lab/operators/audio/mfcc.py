@@ -109,14 +109,9 @@ class MFCC(Operator):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         mels = samples.tensors(((4, 5),))
-        yield ErrorCase((mels,), {"n_mfcc": 0}, words=("n_mfcc", "0"))
-        yield ErrorCase((mels,), {"axis": -1}, words=("axis", "-1"))
         yield ErrorCase((mels,), {"axis": 2}, words=("axis", "2"))
-        yield ErrorCase((mels,), {"dct_type": 5}, words=("dct_type", "5"))
         yield ErrorCase((mels,), {"dct_type": 1, "normalize": True}, words=("normalize", "dct_type"))
         yield ErrorCase((samples.tensors(((1, 3),)),), {"dct_type": 1}, words=("dct_type", "sample 0"))
-        yield ErrorCase((samples.tensors(((7,),)),), words=("dimensions", "1"))
-        yield ErrorCase((samples.tensors(((7, 2),), np.float64),), words=("FLOAT64",))
 
 
 def cosine_table(length: int, count: int, kind: int, normalized: bool) -> npt.NDArray[np.float64]:

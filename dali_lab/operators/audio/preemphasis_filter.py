@@ -94,6 +94,5 @@ class PreemphasisFilter(Operator):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.waves(),), {"border": "none"}, words=("border", "none", "clamp"))
         yield ErrorCase((samples.waves(),), {"dtype": FLOAT16}, words=("dtype", "FLOAT16"))
         yield ErrorCase((samples.tensors(((9,), (3,)), np.float16),), words=("FLOAT16",))

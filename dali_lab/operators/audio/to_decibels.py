@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
-from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, number, register, samples
+from dali_lab.schema import Call, Case, Input, Operator, Output, number, register, samples
 
 
 @register
@@ -76,9 +76,3 @@ class ToDecibels(Operator):
         yield Case((special,), {})
         yield Case(([np.float32(4), np.float32(0.1)],), {"reference": 1.0})
         yield Case((samples.tensors(((0,), (3,))),), {})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.tensors(((5,),), np.float64),), words=("FLOAT64",))
-        yield ErrorCase((samples.tensors(((5,),), np.int16),), words=("INT16",))
-        yield ErrorCase((samples.tensors(((5,),)),), {"multiplier": "ten"}, words=("multiplier", "ten"))

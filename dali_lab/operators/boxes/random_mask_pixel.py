@@ -85,7 +85,6 @@ class RandomMaskPixel(Operator):
     def error_cases(cls) -> Iterable[ErrorCase]:
         masks = _masks(np.uint8)
         yield ErrorCase((masks,), {"threshold": 1.0, "value": 2}, words=("value", "threshold"))
-        yield ErrorCase((_masks(np.float64),), words=("FLOAT64",))
         yield ErrorCase(([np.zeros((0, 3), np.uint8)],), words=("empty", "sample 0"))
         yield ErrorCase(([np.uint8(3)],), words=("axes",))
 

@@ -218,15 +218,11 @@ class RandomObjectBBox(Operator):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         masks = _masks(np.uint8)
-        yield ErrorCase((masks,), {"format": "xywh"}, words=("format", "xywh", "start_end"))
-        yield ErrorCase((masks,), {"k_largest": 0}, words=("k_largest", "0"))
         yield ErrorCase((masks,), {"classes": (1, 2), "class_weights": (1.0,)}, words=("class_weights", "2 classes"))
         yield ErrorCase((masks,), {"classes": (1, 2), "background": 1}, words=("classes", "background"))
         yield ErrorCase((masks,), {"ignore_class": True, "output_class": True}, words=("output_class", "ignore_class"))
         yield ErrorCase((masks,), {"ignore_class": True, "classes": (1,)}, words=("classes", "ignore_class"))
         yield ErrorCase((masks,), {"threshold": (1, 2, 3)}, words=("threshold", "3"))
-        yield ErrorCase((_masks(np.float32),), words=("FLOAT", "INT32"))
-        yield ErrorCase((_masks(np.int64),), words=("INT64",))
 
 
 def _masks(dtype: npt.DTypeLike) -> list[Array]:

@@ -131,5 +131,3 @@ class SelectMasks(Operator):
         yield ErrorCase((ids(1), polygons, vertices), words=("3 to 7", "mask 1"))
         yield ErrorCase((ids(2), polygons, vertices), words=("8 to 7", "mask 2"))
         yield ErrorCase((ids(0), [np.zeros((2, 2), np.int32)], vertices), words=("3 columns", "2"))
-        yield ErrorCase(([np.zeros(1, np.int64)], polygons, vertices), words=("mask_ids", "INT64"))
-        yield ErrorCase((ids(0), polygons, [np.zeros((6, 2, 1), np.float32)]), words=("vertices", "3"))

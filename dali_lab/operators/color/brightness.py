@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.operators.color.scaling import BRIGHTNESS_AND_SHIFT, DTYPE, Scaling
-from dali_lab.schema import Case, ErrorCase, PerSample, register, samples
+from dali_lab.schema import Case, PerSample, register, samples
 
 
 @register
@@ -25,7 +25,3 @@ class Brightness(Scaling):
         yield Case((samples.pictures(),), {"brightness": 1.4, "brightness_shift": 0.1})
         yield Case((samples.pictures(),), {"brightness": PerSample([np.float32(v) for v in (0.2, 1, 3)])})
         yield Case((samples.pictures(dtype=np.int16),), {"brightness_shift": 0.1})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"contrast": 2.0}, words=("contrast",))

@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8
 from dali_lab.operators.color.scaling import BRIGHTNESS_AND_SHIFT, CONTRAST_AND_CENTER, DTYPE, Scaling
-from dali_lab.schema import Case, ErrorCase, PerSample, register, samples
+from dali_lab.schema import Case, PerSample, register, samples
 
 SUMS = "float32 products and sums are formed in another order"
 
@@ -57,9 +57,3 @@ class BrightnessContrast(Scaling):
         yield Case((samples.sequences(),), {"brightness": frames})
         yield Case((samples.volumes(),), {"contrast": 0.7})
         yield Case((samples.pictures(channels=1),), {"brightness": 0.7})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(dtype=np.uint16),), words=("UINT16",))
-        yield ErrorCase((samples.planar(),), words=("CHW", "HWC"))
-        yield ErrorCase((samples.pictures(),), {"brightnes": 2.0}, words=("brightness",))

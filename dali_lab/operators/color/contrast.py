@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.operators.color.scaling import CONTRAST_AND_CENTER, DTYPE, Scaling
-from dali_lab.schema import Case, ErrorCase, PerSample, register, samples
+from dali_lab.schema import Case, PerSample, register, samples
 
 
 @register
@@ -25,7 +25,3 @@ class Contrast(Scaling):
         yield Case((samples.pictures(),), {"contrast": 1.4, "contrast_center": 60.0})
         yield Case((samples.pictures(),), {"contrast": PerSample([np.float32(v) for v in (0.2, 1, 3)])})
         yield Case((samples.pictures(dtype=np.int32),), {"contrast": 0.5})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(dtype=np.float64),), {"contrast": 2.0}, words=("FLOAT64",))

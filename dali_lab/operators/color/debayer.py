@@ -131,12 +131,6 @@ class Debayer(Operator):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        even = [np.zeros((4, 6), np.uint8)] * 3
         some = {"blue_position": (0, 0)}
-        yield ErrorCase((even,), {"blue_position": (2, 0)}, words=("blue_position", "2", "[0, 1]"))
-        yield ErrorCase((even,), {**some, "algorithm": "best"}, words=("algorithm", "'best'"))
         yield ErrorCase(([np.zeros((4, 5), np.uint8)] * 3,), some, words=("even", "4 x 5"))
         yield ErrorCase((samples.pictures(((4, 6),) * 3),), some, words=("one channel", "4 x 6 x 3"))
-        yield ErrorCase(([array.astype(np.float32) for array in even],), some, words=("FLOAT", "UINT8"))
-        deep = [array.astype(np.uint16) for array in even]
-        yield ErrorCase((deep,), {**some, "algorithm": "vng_ocv"}, words=("algorithm", "UINT16"))

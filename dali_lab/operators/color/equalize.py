@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
-from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Call, Case, Input, Operator, Output, register, samples
 
 
 @register
@@ -48,8 +48,3 @@ class Equalize(Operator):
         yield Case(((noise, "FCHW"),))
         noise = [samples.noise(shape) for shape in ((4, 5, 1), (0, 5, 1), (4, 0, 1))]
         yield Case(((noise, "HWC"),))
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(dtype=np.uint16),), words=("UINT16", "UINT8"))
-        yield ErrorCase((samples.volumes(),), words=("DHWC",))

@@ -76,5 +76,3 @@ class JpegCompressionDistortion(Operator):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.pictures(channels=1),), words=("RGB", "31 x 40 x 1"))
-        yield ErrorCase((samples.pictures(dtype=np.float32),), words=("FLOAT", "UINT8"))
-        yield ErrorCase((samples.planar(),), words=("CHW",))

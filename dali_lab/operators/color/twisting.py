@@ -104,8 +104,6 @@ class Twisting(Operator):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.pictures(channels=4),), words=("3 channels", "4"))
-        yield ErrorCase((samples.planar(),), words=("CHW",))
-        yield ErrorCase((samples.pictures(dtype=np.float64),), words=("FLOAT64",))
 
 
 def _product(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.filters.noising import Noising
-from dali_lab.schema import Call, Case, ErrorCase, number, register, samples
+from dali_lab.schema import Call, Case, number, register, samples
 from dali_lab.schema.operator import PerSample
 
 LIBRARY = "logarithm and cosine come from another mathematical library"
@@ -64,7 +64,3 @@ class GaussianNoise(Noising):
             yield Case((pictures,), arguments, tolerance=1, reason=LIBRARY, batches=2)
         yield Case((samples.pictures(dtype=np.float32),), {"stddev": 0.1}, tolerance=1e-6, reason=LIBRARY)
         yield Case((samples.planar(dtype=np.int16),), {"stddev": 100.0}, tolerance=1, reason=LIBRARY)
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(dtype=np.float64),), words=("FLOAT64",))

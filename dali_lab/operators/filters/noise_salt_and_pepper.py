@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.filters.noising import Noising
-from dali_lab.schema import Arg, Call, Case, ErrorCase, flag, number, register, samples
+from dali_lab.schema import Arg, Call, Case, flag, number, register, samples
 from dali_lab.schema.operator import PerSample
 
 
@@ -76,7 +76,3 @@ class SaltAndPepperNoise(Noising):
         yield Case((samples.planar(),), {"prob": 0.3})
         yield Case((samples.tensors(((9, 4), (3, 4), (5, 7))),), {"prob": 0.3})
         yield Case((samples.pictures(dtype=np.float32),), {"prob": 0.3})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"prob": 1.5}, words=("prob", "1.5", "[0, 1]"))

@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.filters.noising import Noising
-from dali_lab.schema import Call, Case, ErrorCase, number, register, samples
+from dali_lab.schema import Call, Case, number, register, samples
 from dali_lab.schema.operator import PerSample
 
 
@@ -50,7 +50,3 @@ class ShotNoise(Noising):
         yield Case((samples.pictures(dtype=np.uint16),), {"factor": 30.0})
         yield Case((samples.pictures(dtype=np.int16),), {"factor": -20.0})
         yield Case((pictures,), {"factor": PerSample([np.float32(v) for v in (-1, 0, 1)])})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(dtype=np.float64),), words=("FLOAT64", "integers"))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import elements
-from dali_lab.model.dtypes import FLOAT, FLOAT16, INT8, INT64, UINT8, numpy_dtype
+from dali_lab.model.dtypes import FLOAT, FLOAT16, INT8, UINT8, numpy_dtype
 from dali_lab.operators.geometry.windows import (
     CROP,
     CROPPING,
@@ -270,4 +270,3 @@ class CropMirrorNormalize(Windowed):
         yield ErrorCase((samples.pictures(),), {"crop": (100, 10)}, words=("sample 0", "out_of_bounds_policy"))
         yield ErrorCase((samples.pictures(),), {"mean": (1.0, 2.0)}, words=("mean", "3 values"))
         yield ErrorCase((samples.pictures(),), {"output_layout": "XYZ"}, words=("output_layout", "XYZ"))
-        yield ErrorCase((samples.pictures(),), {"dtype": INT64}, words=("dtype", "INT64"))

@@ -63,7 +63,5 @@ class Flip(Operator):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.tensors(((4, 5),) * 3),), words=("2 dimensions",))
-        yield ErrorCase((samples.pictures(),), {"horizontol": 1}, words=("horizontal",))
         two = PerSample([np.zeros(2, np.int32)] * 3)
         yield ErrorCase((samples.pictures(),), {"depthwise": two}, words=("depthwise", "1 value", "got 2"))

@@ -246,7 +246,6 @@ class MultiPaste(Operator):
         yield ErrorCase((samples.pictures(),), {"in_ids": ids}, words=("output_size", "must be given"))
         yield ErrorCase((alike, alike), {"in_ids": (0,)}, words=("in_ids", "one input"))
         yield ErrorCase((alike,), {"in_ids": (0,), "dtype": FLOAT16}, words=("dtype", "FLOAT16"))
-        yield ErrorCase((samples.pictures(dtype=np.uint16),), {"in_ids": (0,)}, words=("UINT16",))
 
 
 def _sources(every: Batch, owners: Table, image_of: Table, count: int) -> tuple[str, ...] | None:

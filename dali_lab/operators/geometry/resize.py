@@ -156,7 +156,3 @@ class Resize(Resizing):
         yield ErrorCase((samples.pictures(),), words=("size", "must be given", "resize_x"))
         yield ErrorCase((samples.pictures(),), {"size": (float("nan"), 4)}, words=("nan", "not finite"))
         yield ErrorCase((samples.pictures(),), {"size": (3, 3), "resize_x": 4.0}, words=("resize_x",))
-        yield ErrorCase((samples.pictures(),), {"size": (3, 3), "mode": "not_big"}, words=("mode", "not_larger"))
-        yield ErrorCase((samples.pictures(),), {"resize_x": 9.0, "interp_type": 17}, words=("interp_type",))
-        yield ErrorCase((samples.tensors(((4, 5),) * 3),), {"resize_x": 9.0}, words=("dimensions",))
-        yield ErrorCase((samples.pictures(dtype=np.int32),), {"resize_x": 9.0}, words=("INT32",))

@@ -18,7 +18,7 @@ from dali_lab.operators.geometry.resizing import (
     resampling,
 )
 from dali_lab.operators.geometry.windows import CROP, CROPPING, ROUNDING, crop_windows
-from dali_lab.schema import Call, Case, ErrorCase, PerSample, integer, register, samples
+from dali_lab.schema import Call, Case, PerSample, integer, register, samples
 
 
 @register
@@ -98,9 +98,3 @@ class ResizeCropMirror(Resizing):
                 mirrored = {"resize_shorter": 20.0, "crop": (12, 13), "mirror": mirror}
                 yield Case((data,), mirrored)
         yield Case((samples.volumes(),), {"size": (6, 10, 12), "crop": (9, 8), "mirror": 5})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase(
-            (samples.pictures(),), {"resize_shorter": 20.0, "crop": (6, 24), "crop_pos_x": 1.5}, words=("crop_pos_x",)
-        )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import FLOAT, INTERP_CUBIC, INTERP_NN
+from dali_lab.model.dtypes import FLOAT, INTERP_NN
 from dali_lab.operators.geometry.warping import IMAGES, SIZE, WARPING, Warping
 from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, PerSample, degrees, flag, numbers, register, samples
 
@@ -118,12 +118,7 @@ class Rotate(Warping):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), words=("angle", "must be given"))
         yield ErrorCase((samples.pictures(),), {"angle": float("nan")}, words=("angle", "not finite"))
-        yield ErrorCase(
-            (samples.pictures(),), {"angle": 3.0, "interp_type": INTERP_CUBIC}, words=("interp_type", "INTERP_CUBIC")
-        )
-        yield ErrorCase((samples.planar(),), {"angle": 3.0}, words=("CHW",))
         yield ErrorCase((samples.volumes(),), {"angle": 3.0}, words=("axis", "volumes"))
         yield ErrorCase((samples.volumes(),), {"angle": 3.0, "axis": (0.0, 0.0, 0.0)}, words=("axis", "direction"))
         yield ErrorCase((samples.pictures(),), {"angle": 3.0, "size": (0, 5)}, words=("size",))

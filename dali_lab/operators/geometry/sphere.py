@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import INTERP_CUBIC, INTERP_LINEAR, numpy_dtype
+from dali_lab.model.dtypes import INTERP_LINEAR, numpy_dtype
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
-from dali_lab.schema import Call, Case, ErrorCase, PerSample, register, samples
+from dali_lab.schema import Call, Case, PerSample, register, samples
 
 
 @register
@@ -58,9 +58,3 @@ class Sphere(Displacing):
             yield Case((pictures,), arguments)
             yield Case((samples.pictures(dtype=np.float32, channels=2),), arguments)
         yield Case((samples.pictures(((1, 2), (9, 1), (2, 7)), channels=1),), {"interp_type": INTERP_LINEAR})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"interp_type": INTERP_CUBIC}, words=("interp_type", "INTERP_CUBIC"))
-        yield ErrorCase((samples.pictures(dtype=np.uint16),), words=("UINT16", "UINT8"))
-        yield ErrorCase((samples.planar(),), words=("CHW",))

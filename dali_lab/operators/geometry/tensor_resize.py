@@ -307,7 +307,6 @@ class TensorResize(Resizing):
         yield ErrorCase((pictures,), {"sizes": (3,), "axes": (5,)}, words=("axes", "5"))
         yield ErrorCase((pictures,), {"sizes": (3,), "axes": (0,), "axis_names": "H"}, words=("axis_names",))
         yield ErrorCase((pictures,), {"scales": (1.0,), "mode": "not_larger"}, words=("mode", "scales"))
-        yield ErrorCase((samples.pictures(dtype=np.int32),), {"scales": (1.0,)}, words=("INT32", "UINT8"))
 
 
 def _passed(changed: npt.NDArray[np.bool_], together: bool) -> npt.NDArray[np.bool_]:

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import INTERP_CUBIC, INTERP_LINEAR, numpy_dtype
+from dali_lab.model.dtypes import INTERP_LINEAR, numpy_dtype
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
-from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, number, radians, register, samples
+from dali_lab.schema import Arg, Call, Case, PerSample, number, radians, register, samples
 
 
 def _wave(direction: str) -> tuple[Arg, ...]:
@@ -88,9 +88,3 @@ class Water(Displacing):
         waves = {"ampl_x": 11.235069, "ampl_y": -2.2764828, "freq_y": -0.43209088, "phase_y": 1.8144923}
         yield Case((samples.pictures(dtype=np.float32),), {**waves, "interp_type": INTERP_LINEAR})
         yield Case((samples.pictures(((1, 2), (9, 1), (1, 1)), channels=1),), {"ampl_x": 1.0, "ampl_y": 1.0})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"interp_type": INTERP_CUBIC}, words=("interp_type", "INTERP_CUBIC"))
-        yield ErrorCase((samples.pictures(dtype=np.uint16),), words=("UINT16", "UINT8"))
-        yield ErrorCase((samples.pictures(),), {"ampl_x": "big"}, words=("ampl_x", "big"))

@@ -58,5 +58,4 @@ class Cutmix(Mixing):
     def error_cases(cls) -> Iterable[ErrorCase]:
         alike = samples.pictures(((12, 15),) * 3)
         yield ErrorCase((samples.pictures(),), words=("one shape", "resize", "sample 1"))
-        yield ErrorCase((alike,), {"alpha": -1.0}, words=("alpha", "-1"))
         yield ErrorCase((alike, [np.zeros((2, 2), np.float32)] * 3), words=("labels", "2 dimensions"))

@@ -53,5 +53,4 @@ class Mixup(Mixing):
     def error_cases(cls) -> Iterable[ErrorCase]:
         alike = samples.pictures(((12, 15),) * 3)
         yield ErrorCase((samples.pictures(),), words=("one shape", "resize", "sample 1"))
-        yield ErrorCase((alike,), {"alpha": 0.0}, words=("alpha", "0"))
         yield ErrorCase((alike, [np.int32(1)] * 3), words=("labels", "INT32"))

@@ -160,8 +160,6 @@ class Mosaic(Mixing):
     def error_cases(cls) -> Iterable[ErrorCase]:
         pictures = samples.pictures()
         boxes = [np.zeros((2, 4), np.float32)] * 3
-        yield ErrorCase((pictures,), words=("size", "must be given"))
-        yield ErrorCase((pictures,), {"size": (0, 5)}, words=("size", "0"))
         yield ErrorCase((pictures,), {"size": (9, 9), "center_range": (0.8, 0.2)}, words=("center_range", "0.8"))
         yield ErrorCase((pictures, [np.zeros((2, 3), np.float32)] * 3), {"size": (9, 9)}, words=("4 numbers",))
         yield ErrorCase((pictures, boxes, [np.zeros(3, np.int32)] * 3), {"size": (9, 9)}, words=("3 labels", "2 boxes"))

@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT64, numpy_dtype
 from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
-from dali_lab.schema import Call, Case, ErrorCase, number, register
+from dali_lab.schema import Call, Case, number, register
 from dali_lab.schema.operator import PerSample
 
 LIBRARY = "powers and logarithms come from another mathematical library"
@@ -36,7 +36,7 @@ class Beta(Drawing):
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws
 
-        dtype = self.value("dtype")
+        dtype = self.dtype_or(FLOAT)
         alpha, beta = call.numbers("alpha"), call.numbers("beta")
         for name, numbers in (("alpha", alpha), ("beta", beta)):
             call.refuse(~((numbers > 0) & np.isfinite(numbers)), "must be positive, got {:g}", numbers, argument=name)
@@ -52,7 +52,3 @@ class Beta(Drawing):
         yield Case((), {"alpha": values, "shape": (3, 2)}, tolerance=1e-6, reason=LIBRARY, batches=2)
         yield Case((), {"alpha": 0.3, "beta": 0.3, "dtype": FLOAT64, "shape": (5,)}, tolerance=1e-9, reason=LIBRARY)
         yield Case((([np.zeros((2, 3, 1), np.uint8)] * 3, "HWC"),), {})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((), {"alpha": -2.0}, words=("alpha", "-2"))

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import BOOL, FLOAT, INT32, UINT8, numpy_dtype
+from dali_lab.model.dtypes import BOOL, INT32, UINT8, numpy_dtype
 from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
-from dali_lab.schema import Call, Case, ErrorCase, register, samples, share
+from dali_lab.schema import Call, Case, register, samples, share
 from dali_lab.schema.operator import PerSample
 
 
@@ -28,7 +28,7 @@ class CoinFlip(Drawing):
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws
 
-        dtype = self.value("dtype")
+        dtype = self.dtype_or(INT32)
         probability = call.numbers("probability")
         out = self.memory(call, like, dtype)
         draws.fill_coin_flip(self.stream(call), out.addresses, out.sizes, probability, numpy_dtype(dtype))
@@ -48,8 +48,3 @@ class CoinFlip(Drawing):
         yield Case((), {"dtype": UINT8, "shape": (3, 3)}, batches=2)
         yield Case((samples.tensors(((2, 3), (4, 1), (1, 1))),), {}, batches=2)
         yield Case((([np.zeros((2, 3, 1), np.uint8)] * 3, "HWC"),), {})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((), {"probability": "often"}, words=("probability", "often"))
-        yield ErrorCase((), {"dtype": FLOAT}, words=("dtype", "FLOAT", "UINT8"))

@@ -76,7 +76,12 @@ class Drawing(Operator):
         """The random words of these samples."""
         return open_stream(call.generator, call.indices)
 
+    def dtype_or(self, default: DALIDataType) -> DALIDataType:
+        """The wanted type, or `default`."""
+        dtype: DALIDataType | None = self.value("dtype")
+        return default if dtype is None else dtype
+
 
 def dtype_argument(default: DALIDataType, allowed: tuple[DALIDataType, ...] = NUMBERS) -> Arg:
     """The ``dtype`` argument of a random operator."""
-    return Arg("dtype", "dtype", default, "Type of the numbers.", choices=allowed)
+    return Arg("dtype", "dtype", None, f"Type of the numbers; {default.name} if not given.", choices=allowed)

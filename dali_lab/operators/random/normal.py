@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT64, INT32, numpy_dtype
 from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
-from dali_lab.schema import Call, Case, ErrorCase, number, register, samples
+from dali_lab.schema import Call, Case, number, register, samples
 from dali_lab.schema.operator import PerSample
 
 LOGARITHM = "Box-Muller takes logarithm and cosine from another mathematical library"
@@ -35,7 +35,7 @@ class Normal(Drawing):
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws
 
-        dtype = self.value("dtype")
+        dtype = self.dtype_or(FLOAT)
         out = self.memory(call, like, dtype)
         draws.fill_normal(
             self.stream(call),
@@ -57,7 +57,3 @@ class Normal(Drawing):
         yield Case((), {"shape": (9,), "stddev": 100.0, "dtype": INT32}, tolerance=1, reason=LOGARITHM)
         yield Case((samples.tensors(((2, 3), (4, 1), (1, 1))),), {}, tolerance=1e-6, reason=LOGARITHM)
         yield Case((([np.zeros((2, 3, 1), np.uint8)] * 3, "HWC"),), {})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((), {"mean": "big"}, words=("mean", "float"))

@@ -53,7 +53,7 @@ class Uniform(Drawing):
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws
 
-        dtype = self.value("dtype")
+        dtype = self.dtype_or(FLOAT)
         out = self.memory(call, like, dtype)
         stream = self.stream(call)
         if self.has("values"):

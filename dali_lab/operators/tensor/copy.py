@@ -9,7 +9,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
-from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, choice, register, samples
+from dali_lab.schema import REQUIRED, Call, Case, Input, Operator, Output, choice, register, samples
 
 
 @register
@@ -67,8 +67,3 @@ class GetProperty(Operator):
         yield Case((samples.pictures(),), {"key": "layout"})
         yield Case((samples.tensors([(2,), (3,), (1,)]),), {"key": "layout"})
         yield Case((samples.pictures(),), {"key": "source_info"})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"key": "foo"}, ("key", "'foo'"))
-        yield ErrorCase((samples.pictures(),), {}, ("key", "must be given"))

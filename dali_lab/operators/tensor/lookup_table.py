@@ -101,6 +101,3 @@ class LookupTable(Operator):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.pictures(),), {"keys": [1, 2], "values": [3]}, ("values", "2 keys"))
-        yield ErrorCase((samples.pictures(),), {"keys": [-1], "values": [3]}, ("keys", "-1"))
-        yield ErrorCase((samples.pictures(),), {"keys": [65536], "values": [3]}, ("keys", "65536"))
-        yield ErrorCase((samples.tensors([(2,)] * 3),), {"keys": [1], "values": [3]}, ("integers", "FLOAT"))

@@ -208,10 +208,6 @@ class _ShapeBase(Operator):
         yield Case((samples.tensors([(0,), (3,), (2,)]),), {"dtype": dtypes.FLOAT})
         yield Case((samples.sequences(),), {"dtype": dtypes.INT32})
 
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"dtype": dtypes.UINT8}, ("dtype", "UINT8"))
-
 
 @register
 class Shape(_ShapeBase):

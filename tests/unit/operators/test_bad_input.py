@@ -1,7 +1,8 @@
 """Operators refuse bad input with their name, and the same pipeline goes on with good data.
 
 All of it follows from the declarations: values beside each declared range, as constants and from nodes, words where
-numbers belong, and samples of other shapes than those of the operator's first case.
+numbers belong, words and members that are none of the choices, lists of other lengths, arguments that are missing or
+misspelt, and samples of other types, layouts and shapes than those of the operator's first case.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pytest
 
 import dali_lab
 from dali_lab import DaliLabError
+from dali_lab.model import dtypes
 from dali_lab.schema import Arg, Case, PerSample, all_operators, find_operator
 from tests.conformance.harness import argument, expanded, run
 
@@ -23,6 +25,7 @@ CASES = {
     if not operator.source and (case := next(iter(operator.cases()), None)) is not None
 }
 Batch = list[np.ndarray]
+TYPES = (dtypes.UINT8, dtypes.BOOL, dtypes.UINT16, dtypes.INT64, dtypes.FLOAT16, dtypes.FLOAT, dtypes.FLOAT64)
 
 
 def beside_range(arg: Arg) -> Iterator[float]:
@@ -73,6 +76,72 @@ def test_values_of_nodes_are_held_to_what_is_declared(name: str) -> None:
             with pytest.raises(DaliLabError) as caught:
                 run(dali_lab, name, Case(case.inputs, {**case.arguments, key: PerSample(bad)}))
             refused(caught.value, name, key)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_only_declared_choices_and_lengths_are_taken(name: str) -> None:
+    case = CASES[name]
+    for arg in find_operator(name).argument_table.values():
+        if not arg.listed or not (arg.choices or arg.lengths):
+            continue
+        if arg.lengths:
+            low = 1 if arg.minimum is None else arg.minimum
+            wrong: list[tuple[Any, str]] = [([low] * (max(arg.lengths) + 1), f"got {max(arg.lengths) + 1}")]
+        else:
+            kind = type(next(iter(arg.choices or ())))
+            others = (member for member in kind if member not in (arg.choices or ())) if kind is not str else ()
+            wrong = [(member, f"not {member.name}") for member in others if member.name not in ("NO_TYPE", "ANY_DATA")]
+            wrong.append(("nonsense", "nonsense"))
+        for value, word in wrong:
+            with pytest.raises(DaliLabError) as caught:
+                run(dali_lab, name, Case(case.inputs, {**case.arguments, arg.name: value}))
+            refused(caught.value, name, arg.name, *([word] if has_elements(value) else []))
+
+
+def has_elements(value: Any) -> bool:
+    """Whether it is no type of data without elements, which all arguments refuse."""
+    return not isinstance(value, dtypes.DALIDataType) or dtypes.has_elements(value)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_arguments_that_are_missing_or_misspelt_are_named(name: str) -> None:
+    case = CASES[name]
+    for arg in find_operator(name).argument_table.values():
+        if not arg.listed or arg.name in ("name", "preserve"):
+            continue
+        if arg.required:
+            rest = {key: value for key, value in case.arguments.items() if key != arg.name}
+            with pytest.raises(DaliLabError, match="must be given") as caught:
+                run(dali_lab, name, Case(case.inputs, rest))
+            refused(caught.value, name, arg.name)
+        elif len(arg.name) > 6:
+            with pytest.raises((DaliLabError, TypeError), match=f"'{arg.name}'"):
+                run(dali_lab, name, Case(case.inputs, {**case.arguments, arg.name[0] + arg.name: 1}))
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.inputs])
+def test_only_declared_types_layouts_and_dimensions_are_taken(name: str) -> None:
+    case = CASES[name]
+    inputs = expanded(case.inputs, case.batch_size)
+    declared = find_operator(name).inputs
+    for place, (arrays, layout) in enumerate(inputs):
+        known = declared[min(place, len(declared) - 1)]
+        changed: list[tuple[Batch, str, str]] = []
+        for dtype in TYPES if known.dtypes is not None else ():
+            kind = dtypes.numpy_dtype(dtype)
+            if dtype not in (known.dtypes or ()):
+                changed.append(([np.zeros(array.shape, kind) for array in arrays], layout, f"got {dtype.name}"))
+        if known.layouts is not None and "" not in known.layouts:
+            other = "XYZUVW"[: arrays[0].ndim]
+            changed.append((arrays, other, f"has layout {other}; it takes {known.layouts[0]}"))
+        if known.dims is not None:
+            most = max(known.dims) + 1
+            changed.append(([np.zeros((1,) * most, array.dtype) for array in arrays], "", f"dimensions, got {most}"))
+        for batch, letters, words in changed:
+            wrong = [(batch, letters) if k == place else pair for k, pair in enumerate(inputs)]
+            with pytest.raises(DaliLabError) as caught:
+                run(dali_lab, name, Case(tuple(wrong), case.arguments))
+            refused(caught.value, name, words)
 
 
 def samples_of(case: Case) -> int:

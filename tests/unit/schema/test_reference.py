@@ -42,7 +42,7 @@ def test_help_says_what_goes_in_and_out(name: str) -> None:
         entry = text[text.rindex(f"\n{arg.name} : ") :].split("\n    ")[:2]
         assert arg.describe_range() in entry[1]
         assert arg.unit is None or f" {arg.unit}" in entry[1]
-        assert all(repr(choice) in entry[1] for choice in arg.choices or ())
+        assert all(getattr(choice, "name", repr(choice)) in entry[1] for choice in arg.choices or ())
         assert arg.required or "default" in entry[0] or "optional" in entry[0]
 
 
