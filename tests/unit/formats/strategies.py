@@ -47,7 +47,7 @@ def element(arg: Arg) -> st.SearchStrategy[Any]:
         return st.one_of(INTEGERS, st.floats(-1e6, 1e6), st.booleans())
     if arg.type in ENUMS:
         # Graphs have no NO_TYPE where it counts as not given.
-        return st.sampled_from([kind for kind in ENUMS[arg.type] if kind is not types.NO_TYPE])
+        return st.sampled_from([kind for kind in arg.choices or ENUMS[arg.type] if kind is not types.NO_TYPE])
     if arg.type == "string":
         return st.sampled_from(arg.choices) if arg.choices else st.text(max_size=8)
     if arg.type == "layout":
@@ -93,8 +93,9 @@ def arguments(draw: st.DrawFn, table: dict[str, Arg], every: bool = False) -> di
         if name == "num_outputs":
             values[name] = draw(st.sampled_from([1, 2, 3, 5, 70]))
         elif arg.vector:
-            least, most = (arg.length, arg.length) if arg.length else (0, 4)
-            values[name] = tuple(draw(st.lists(element(arg), min_size=least, max_size=most)))
+            lengths = arg.lengths or ((arg.length,) if arg.length else range(5))
+            length = draw(st.sampled_from(lengths))
+            values[name] = tuple(draw(st.lists(element(arg), min_size=length, max_size=length)))
         else:
             values[name] = draw(element(arg))
     return values
