@@ -74,7 +74,7 @@ class Augmentation:
     ) -> Augmentation:
         """The same function with some settings changed."""
         given = zip(_SETTINGS, (mag_range, mag_to_param, randomly_negate, param_device, name), strict=True)
-        changed = {key: value for key, value in given if value is not _kept}
+        changed: dict[str, Any] = {key: value for key, value in given if value is not _kept}
         return (augmentation_cls or type(self))(self.op, **{**self._settings, **changed})
 
     def __call__(
