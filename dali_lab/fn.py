@@ -16,7 +16,7 @@ from dali_lab.schema.aliases import Alias, aliases_of, warn_renamed
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.namespaces import Namespace
 from dali_lab.schema.operator import Operator
-from dali_lab.schema.registry import built_in, find_operator, on_register, registered
+from dali_lab.schema.registry import each_operator
 
 # Modules such as ``fn.readers`` are made by the namespace; this lets them be imported by name.
 __path__: list[str] = []
@@ -81,19 +81,11 @@ def __dir__() -> list[str]:
     return _namespace.names(sys.modules[__name__])
 
 
-def _offer(name: str, operator: Callable[[], type[Operator]]) -> None:
+def _offer(name: str, schema_name: str, operator: Callable[[], type[Operator]]) -> None:
     _namespace.offer(name, lambda: make_function(operator()))
     for alias in aliases_of(name):
         _namespace.offer(alias.name, functools.partial(lambda alias: make_old_function(alias, operator()), alias))
 
 
-def _add(operator: type[Operator]) -> None:
-    _offer(operator.name, lambda: operator)
-
-
 _namespace = Namespace(__name__)
-for _name in built_in():
-    _offer(_name, functools.partial(find_operator, _name))
-for _operator in registered():
-    _add(_operator)
-on_register(_add)
+each_operator(_offer)

@@ -19,7 +19,7 @@ from dali_lab.schema.aliases import Alias, aliases_of, warn_renamed
 from dali_lab.schema.namespaces import Namespace
 from dali_lab.schema.op_schema import OpSchema
 from dali_lab.schema.operator import Operator
-from dali_lab.schema.registry import all_operators, built_in, find_operator, on_register, registered
+from dali_lab.schema.registry import all_operators, each_operator, find_operator
 
 # Modules such as ``ops.readers`` are made by the namespace; this lets them be imported by name.
 __path__: list[str] = []
@@ -212,15 +212,7 @@ def _offer(name: str, schema_name: str, operator: Callable[[], type[Operator]]) 
         _namespace.offer(_path(alias.schema_name), made)
 
 
-def _add(operator: type[Operator]) -> None:
-    _offer(operator.name, operator.schema_name, lambda: operator)
-
-
 _namespace = Namespace(__name__)
-for _name, _schema_name in built_in().items():
-    _offer(_name, _schema_name, functools.partial(find_operator, _name))
-for _operator in registered():
-    _add(_operator)
-on_register(_add)
+each_operator(_offer)
 
 __all__ = ["Compose", "OperatorObject", "cpu_ops", "gpu_ops", "mixed_ops"]

@@ -188,28 +188,13 @@ def subscripted(value: Value, index: object) -> Any:
         items[place : place + 1] = [slice(None)] * (value.ndim - len(items) + 1)
     if all(isinstance(item, slice) and item.start is item.stop is item.step is None for item in items):
         return value
-    bounds: list[Any] = []
-
-    def placed(bound: object) -> Any:
-        if isinstance(bound, Value):
-            bounds.append(bound)
-            return len(bounds), ...
-        return bound
-
-    template = [
-        slice(placed(item.start), placed(item.stop), placed(item.step)) if isinstance(item, slice) else placed(item)
-        for item in items
-    ]
+    parts = [(item.start, item.stop, item.step) if isinstance(item, slice) else (item,) for item in items]
+    bounds = [bound for part in parts for bound in part if isinstance(bound, Value)]
 
     def recorded(node: DataNode, *nodes: DataNode) -> Any:
-        def filled(bound: object) -> Any:
-            return nodes[bound[0] - 1] if isinstance(bound, tuple) else bound
-
-        whole = tuple(
-            slice(filled(item.start), filled(item.stop), filled(item.step)) if isinstance(item, slice) else filled(item)
-            for item in template
-        )
-        return subscript(node, whole)
+        rest = iter(nodes)
+        filled = [[next(rest) if isinstance(bound, Value) else bound for bound in part] for part in parts]
+        return subscript(node, tuple(slice(*part) if len(part) == 3 else part[0] for part in filled))
 
     return record(recorded, (value, *bounds))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +12,7 @@ from dali_lab.dynamic.random import drawn_state
 from dali_lab.dynamic.readers import Reader
 from dali_lab.fn import make_function as make_node_function
 from dali_lab.schema.operator import Operator
-from dali_lab.schema.registry import built_in, find_operator, on_register, registered
+from dali_lab.schema.registry import each_operator
 
 
 def make_function(operator: type[Operator]) -> Any:
@@ -61,14 +60,6 @@ def _offer(name: str, schema_name: str, operator: Callable[[], type[Operator]]) 
         namespace.offer(name, lambda: make_function(operator()))
 
 
-def _add(operator: type[Operator]) -> None:
-    _offer(operator.name, operator.schema_name, lambda: operator)
-
-
 _ONLY_IN_PIPELINES = {"external_source", "python_function", "dl_tensor_python_function", "torch_python_function"}
 
-for _name, _schema_name in built_in().items():
-    _offer(_name, _schema_name, functools.partial(find_operator, _name))
-for _operator in registered():
-    _add(_operator)
-on_register(_add)
+each_operator(_offer)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 import threading
 import warnings
+from collections.abc import Callable
 from typing import TypeVar
 
 from dali_lab.model.errors import GraphError, nearest
@@ -61,6 +63,25 @@ def unregister(name: str) -> None:
 def on_register(listener: object) -> None:
     """Call `listener` with each operator class that is registered from now on."""
     _LISTENERS.append(listener)
+
+
+def each_operator(listener: Callable[[str, str, Callable[[], type[Operator]]], None]) -> None:
+    """Call `listener` with each operator, those that are registered later too, and import none of them.
+
+    Parameters
+    ----------
+    listener
+        Gets the name under ``fn``, the serialized name, and a function that gives the class.
+    """
+
+    def added(operator: type[Operator]) -> None:
+        listener(operator.name, operator.schema_name, lambda: operator)
+
+    for name, schema_name in built_in().items():
+        listener(name, schema_name, functools.partial(find_operator, name))
+    for operator in registered():
+        added(operator)
+    on_register(added)
 
 
 def default_schema_name(name: str) -> str:
