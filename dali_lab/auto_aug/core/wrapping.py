@@ -51,7 +51,7 @@ class Augmentation:
         self.mag_to_param: Callable[[Any], npt.ArrayLike] = mag_to_param or np.array
         self.param_device = param_device or "cpu"
         self.name = str(name or getattr(op, "__name__", repr(op)))
-        self._settings = dict(
+        self._settings: dict[str, Any] = dict(
             zip(_SETTINGS, (mag_range, mag_to_param, randomly_negate, param_device, name), strict=True)
         )
         places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
