@@ -6,9 +6,10 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any
 
 from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy
+from dali_lab.graph.settings import RANGES, checked
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 from dali_lab.model.user_code import user_line
@@ -109,28 +110,6 @@ class Settings:
         return list(zip(*columns, strict=True))
 
 
-def _count(name: str, value: object) -> int | None:
-    """A number of at least 1; `None` and −1 mean not given."""
-    if value is None or (isinstance(value, SupportsIndex) and value == -1):
-        return None
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        raise ArgumentTypeError(f"takes an int, got {value!r}", argument=name, origin=user_line())
-    if (count := value.__index__()) < 1:
-        raise ArgumentError(f"{count} is not a positive number", argument=name, origin=user_line())
-    return count
-
-
-def _depth(value: object, exec_async: bool) -> int | Mapping[str, int]:
-    name = "prefetch_queue_depth"
-    if isinstance(value, Mapping):
-        if set(value) != {"cpu_size", "gpu_size"}:
-            raise ArgumentError(f"takes the keys 'cpu_size' and 'gpu_size', got {sorted(value)}", argument=name)
-        if not exec_async:
-            raise ArgumentError("separate depths need exec_async=True", argument=name)
-        return {key: _count(name, item) or 1 for key, item in value.items()}
-    return _count(name, value) or 2
-
-
 def _described(name: str, value: object, kind: type) -> Any:
     for item in value if isinstance(value, (list, tuple)) else (value,):
         if item is not None and (not isinstance(item, kind) or isinstance(item, bool)):
@@ -161,16 +140,18 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
     for name, policy in _POLICIES.items():
         if values[name] is not None and not isinstance(values[name], policy):
             raise ArgumentTypeError(f"takes {policy.__name__}, got {values[name]!r}", argument=name, origin=user_line())
-    for name in ("batch_size", "num_threads"):
-        values[name] = _count(name, values[name])
-    seed: Any = values["seed"]
-    if seed is not None and not isinstance(seed, SupportsIndex):
-        raise ArgumentTypeError(f"takes an int or None, got {seed!r}", argument="seed", origin=user_line())
-    values["seed"] = None if seed is None or int(seed) < 0 else int(seed)
-    device: Any = values["device_id"]
-    values["device_id"] = None if device is None or device < 0 else int(device)
-    values["prefetch_queue_depth"] = _depth(values["prefetch_queue_depth"], values["exec_async"])
-    values["bytes_per_sample"] = values["bytes_per_sample"] or 0
+    try:
+        for name in (name for name in RANGES if name in values):
+            values[name] = checked(name, values[name])
+    except ArgumentError as error:
+        error.locate(origin=user_line())
+        raise
+    for name in ("seed", "device_id"):
+        values[name] = values[name] if (values[name] or 0) >= 0 else None
+    if isinstance(values["prefetch_queue_depth"], Mapping) and not values["exec_async"]:
+        raise ArgumentError("separate depths need exec_async=True", argument="prefetch_queue_depth")
+    for name, default in (("prefetch_queue_depth", 2), ("bytes_per_sample", 0), ("py_num_workers", 1)):
+        values[name] = default if values[name] is None else values[name]
     checkpoint = values["checkpoint"]
     values["checkpoint"] = checkpoint.encode("latin-1") if isinstance(checkpoint, str) else checkpoint
     if values["py_start_method"] not in ("fork", "spawn", "forkserver"):

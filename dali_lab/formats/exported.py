@@ -41,7 +41,10 @@ def exported(graph: Graph) -> Graph:
     graph = graph.without(_unneeded(graph))
     found = problems(graph)
     if found:
-        shown = [f"{f'{item.node}: ' if item.node else ''}{item.message}" for item in found[:MOST_PROBLEMS]]
+        shown = [
+            f"{f'{item.node or item.argument}: ' if item.node or item.argument else ''}{item.message}"
+            for item in found[:MOST_PROBLEMS]
+        ]
         more = f"\n  … and {len(found) - MOST_PROBLEMS} more" if len(found) > MOST_PROBLEMS else ""
         raise FormatError("the graph is not finished:\n  " + "\n  ".join(shown) + more)
     if not graph.nodes:

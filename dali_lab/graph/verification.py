@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.settings import check_settings
 from dali_lab.graph.tracing import check_input_count
 from dali_lab.model.errors import ArgumentError, DaliLabError, GraphError, nearest
 from dali_lab.schema.registry import find_operator, has_operator
@@ -41,6 +42,10 @@ class Problem:
 def problems(graph: Graph) -> list[Problem]:
     """Every problem that keeps the graph from running."""
     found = [problem for node in graph.nodes.values() for problem in _node_problems(graph, node)]
+    try:
+        check_settings(graph.pipeline)
+    except ArgumentError as error:
+        found.append(Problem(error.message, error.code, None, error.argument))
     for edge in graph.outputs:
         found.extend(_edge_problems(graph, edge, None, None, None))
     try:

@@ -16,6 +16,7 @@ from dali_lab.executor.settings import Settings, make_settings
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.recorder import DataNode, Recorder
 from dali_lab.graph.seeds import graph_seeds
+from dali_lab.graph.settings import whole_number
 from dali_lab.graph.switches import complete
 from dali_lab.graph.tracing import build_graph, dali_names
 from dali_lab.graph.verification import verify
@@ -169,7 +170,7 @@ class Pipeline(PipelineReport, PipelineFiles):
             if name not in accepted:
                 raise ArgumentTypeError(f"there is no argument '{name}'{nearest(name, accepted)}", argument=name)
         stored = {key: value for key, value in graph.pipeline.items() if key in accepted}
-        stored.update(policies(graph.pipeline.get("executor_flags")))
+        stored.update(policies(whole_number("executor_flags", graph.pipeline.get("executor_flags"))))
         pipeline = cls(**{"batch_size": 1, "num_threads": 2, "device_id": None, **stored, **settings})
         pipeline._graph = graph
         return pipeline

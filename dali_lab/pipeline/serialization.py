@@ -109,11 +109,13 @@ class PipelineFiles:
         """Take the graph from its serialized form, and build; stored arguments count where none were given here."""
         from dali_lab.executor.settings import Settings
         from dali_lab.formats.dali import writer as dali_proto
+        from dali_lab.graph.settings import check_settings
 
         if self._runner is not None:
             raise GraphError("the pipeline is built already")
         self._graph, self._dali_names = dali_proto.read(serialized_pipeline)
         stored: Mapping[str, Any] = self._graph.pipeline
+        check_settings(stored)
         default = Settings()
         changes = {
             name: stored[name]

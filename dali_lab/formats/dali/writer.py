@@ -25,8 +25,9 @@ from dali_lab.graph.dali_names import (
 )
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.meaning import DEFAULT_SETTINGS, meaningful_settings
+from dali_lab.graph.settings import check_settings
 from dali_lab.model import dtypes
-from dali_lab.model.errors import FormatError
+from dali_lab.model.errors import ArgumentError, FormatError
 from dali_lab.schema.arguments import Arg
 from dali_lab.schema.registry import find_operator, has_operator, known_operator
 
@@ -144,17 +145,7 @@ class _Writer:
             for operator in self._operators(graph.nodes[name]):
                 operator.logical_id = number if group is None else groups.setdefault(group, number)
                 pipeline.op.append(operator)
-        described = [
-            _listed(graph.pipeline.get(f"output_{key}"), len(graph.outputs)) for key in ("dtype", "ndim", "layout")
-        ]
-        for edge, dtype, ndim, layout in zip(graph.outputs, *described, strict=True):
-            output = pipeline.pipe_outputs.add(
-                name=self._output_name(edge), device=edge.device or _made_on(graph, edge), is_argument_input=False
-            )
-            output.dtype = -1 if dtype is None else int(dtype)
-            output.ndim = -1 if ndim is None else int(ndim)
-            if layout is not None:
-                output.layout = layout
+        self._outputs(pipeline)
         rest: dict[str, Any] = {}
         if graph.view:
             rest["view"] = values.encode(dict(graph.view))
@@ -171,8 +162,30 @@ class _Writer:
             pipeline.dali_lab = json.dumps(rest, separators=(",", ":")).encode()
         return pipeline
 
+    def _outputs(self, pipeline: Any) -> None:
+        graph = self.graph
+        names = [f"output_{key}" for key in ("dtype", "ndim", "layout")]
+        try:
+            described = [_listed(graph.pipeline.get(name), len(graph.outputs)) for name in names]
+            for edge, dtype, ndim, layout in zip(graph.outputs, *described, strict=True):
+                output = pipeline.pipe_outputs.add(
+                    name=self._output_name(edge), device=edge.device or _made_on(graph, edge), is_argument_input=False
+                )
+                output.dtype = -1 if dtype is None else int(dtype)
+                output.ndim = -1 if ndim is None else int(ndim)
+                if layout is not None:
+                    output.layout = layout
+        except (TypeError, ValueError, OverflowError) as error:
+            if isinstance(error, FormatError):
+                raise
+            raise FormatError(f"the settings {', '.join(names)} do not describe the outputs: {error}") from error
+
     def _settings(self, pipeline: Any) -> None:
         settings = self.graph.pipeline
+        try:
+            check_settings(settings)
+        except ArgumentError as error:
+            raise FormatError(f"the setting '{error.argument}' cannot be written: {error.message}") from error
         pipeline.batch_size = settings.get("batch_size") or 1
         pipeline.num_threads = settings.get("num_threads") or DEFAULT_SETTINGS["num_threads"]
         device = settings.get("device_id")
