@@ -87,7 +87,7 @@ class Evaluator:
         """A value that decides: a node, or something plain."""
         value = self.value(node)
         if not isinstance(value, (DataNode, *PLAIN)):
-            raise NeedsRunning(node, f"a {type(value).__name__} decides something")
+            raise NeedsRunning(node, f"a condition is a {type(value).__name__}")
         return value
 
     def items(self, node: ast.expr) -> Iterator[Any]:
@@ -162,7 +162,7 @@ class Evaluator:
             case ast.Subscript():
                 held = self.value(node.value)
                 if not isinstance(held, (DataNode, *SEQUENCES, dict, str)):
-                    raise NeedsRunning(node, "something other than a node is indexed")
+                    raise NeedsRunning(node, f"a {type(held).__name__} is indexed")
                 return self.placed(operator.getitem(held, self._index(node.slice)))
             case ast.Call():
                 return self._call(node)
@@ -177,7 +177,7 @@ class Evaluator:
             elif isinstance(item, ast.Starred):
                 several = self.value(item.value)
                 if not isinstance(several, SEQUENCES):
-                    raise NeedsRunning(item, "arguments come from something other than a list")
+                    raise NeedsRunning(item, "starred arguments are no list")
                 result = bounded([*result, *several], item)
             else:
                 result.append(self.value(item))
@@ -193,7 +193,7 @@ class Evaluator:
             elif isinstance(value, dict) and all(isinstance(key, str) for key in value):
                 result.update(value)
             else:
-                raise NeedsRunning(item.value, "arguments come from something other than a dictionary")
+                raise NeedsRunning(item.value, "double-starred arguments are no dictionary")
         return result
 
     def _object(self, node: ast.expr) -> Any:
@@ -251,7 +251,7 @@ class Evaluator:
             elif isinstance(value, dict):
                 result.update(value)
             else:
-                raise NeedsRunning(node, "a dictionary is made of something that is none")
+                raise NeedsRunning(node, "a dictionary is made of a value that is no dictionary")
         return result
 
     def _part(self, node: ast.expr) -> str:
@@ -347,10 +347,10 @@ def _check_size(function: Any, arguments: list[Any], keywords: dict[str, Any], n
         if not whole or len(extents) > 32 or prod(extents) > LARGEST_ARRAY:
             raise NeedsRunning(node, "there is a large array")
     if function is ops.Compose and not all(isinstance(item, OperatorObject) for item in (arguments or [()])[0]):
-        raise NeedsRunning(node, "other things than operators are put one after the other")
+        raise NeedsRunning(node, "Compose() gets a value that is no operator")
     count = arguments[1] if len(arguments) > 1 else keywords.get("n", 0)
     if getattr(function, "__name__", "") == "rand_augment" and count not in range(_MOST_AUGMENTATIONS):
-        raise NeedsRunning(node, "there are many augmentations")
+        raise NeedsRunning(node, "there are too many augmentations")
 
 
 def _objects_of(function: Any) -> frozenset[str]:

@@ -86,7 +86,7 @@ class Interpreter(Evaluator):
     def call_function(self, function: Function, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """The value of a call; variables of the function are its own."""
         if self._depth >= _MOST_DEPTH:
-            raise NeedsRunning(function.code, "functions call each other too deeply")
+            raise NeedsRunning(function.code, "functions are nested too deeply")
         before = self.names, self._read_later
         self.names, self._read_later = {**self._module, **(function.outside or {})}, frozenset()
         self._depth += 1
@@ -232,14 +232,14 @@ class Interpreter(Evaluator):
                     raise NeedsRunning(target, "a dictionary grows without end")
                 held[key] = value
             case _:
-                raise NeedsRunning(target, "a value goes to something other than a variable")
+                raise NeedsRunning(target, "something other than a variable is assigned")
 
     def _store_apart(self, targets: Sequence[ast.expr], value: Any) -> None:
         """``first, second = value``, or ``first, *rest = value``."""
         starred = next((place for place, item in enumerate(targets) if isinstance(item, ast.Starred)), None)
         least, size = len(targets) - (starred is not None), len(value) if isinstance(value, (tuple, list)) else -1
         if size < least or (starred is None and size > least):
-            raise ValueError(f"takes {'' if starred is None else 'at least '}{least} values apart")
+            raise ValueError(f"cannot unpack: {'' if starred is None else 'at least '}{least} values are expected")
         if starred is not None:
             behind = size - (least - starred)
             value = [*value[:starred], list(value[starred:behind]), *value[behind:]]
@@ -304,7 +304,7 @@ class Interpreter(Evaluator):
         except NeedsRunning:
             return
         if not isinstance(holds, DataNode) and not holds:
-            raise ValueError(f"what is asserted does not hold: {ast.unparse(statement.test)[:100]}")
+            raise ValueError(f"the assertion fails: {ast.unparse(statement.test)[:100]}")
 
     def _if(self, statement: ast.If, after: Sequence[ast.stmt]) -> None:
         """A condition: on a node, both branches are evaluated and joined, as tracing does."""

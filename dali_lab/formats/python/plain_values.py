@@ -139,16 +139,16 @@ def called(function: Callable[..., Any], arguments: list[Any], keywords: dict[st
     elif function is isinstance:
         kinds = arguments[1] if len(arguments) == 2 and isinstance(arguments[1], tuple) else arguments[1:]
         if not all(isinstance(kind, type) and kind in (float, int, bool, str, dict, list, tuple) for kind in kinds):
-            raise NeedsRunning(node, "the type of a value decides")
+            raise NeedsRunning(node, "isinstance() asks for a class that is not known here")
     elif function in _OF_PLAIN or function in MODULES["math"].names.values():
         digits = arguments[1] if function is round and len(arguments) > 1 else 0
         if not is_plain(*given) or not is_small(digits):
             raise NeedsRunning(node, f"{function.__name__}() takes something other than numbers and text")
     elif function in _OF_LISTS:
         if not all(isinstance(item, (*SEQUENCES, dict, str) if function is len else SEQUENCES) for item in given):
-            raise NeedsRunning(node, "a list is made of something that is none")
+            raise NeedsRunning(node, "a list is made of a value that is no list")
     elif function in _OS_PATH.names.values() and not all(isinstance(item, str) for item in given):
-        raise NeedsRunning(node, "a path is made of something that is no text")
+        raise NeedsRunning(node, "a part of a path is no text")
     result = function(*arguments, **keywords)
     return list(result) if function.__name__ in ("items", "keys", "values") else bounded(result, node)
 
@@ -156,7 +156,7 @@ def called(function: Callable[..., Any], arguments: list[Any], keywords: dict[st
 def bounded(value: Any, node: ast.AST) -> Any:
     """A value that was computed, unless it grew without end."""
     if isinstance(value, str) and len(value) > _MOST_TEXT:
-        raise NeedsRunning(node, "there is a long text")
+        raise NeedsRunning(node, f"there is a text of more than {_MOST_TEXT} characters")
     if isinstance(value, SEQUENCES) and len(value) > MOST_ITEMS:
         raise NeedsRunning(node, "a list grows without end")
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
@@ -175,13 +175,13 @@ def _of_text(
     if function.__name__ == "format":
         for _, field, form, conversion in string.Formatter().parse(text):
             if field is not None and not re.fullmatch(r"\w*", field):
-                raise NeedsRunning(node, "a text is made of parts of a value")
+                raise NeedsRunning(node, "a text format looks into a value")
             check_form(form or "", node)
             if conversion not in (None, "s", "r"):
-                raise NeedsRunning(node, "a text is made in an unusual way")
+                raise NeedsRunning(node, "there is an unusual text format")
         check_parts(node, *arguments, *keywords.values())
     elif (len(text) + 1) * (1 + sum(map(_weight, (*arguments, *keywords.values())))) > 10 * _MOST_TEXT:
-        raise NeedsRunning(node, "there is a long text")
+        raise NeedsRunning(node, f"there is a text of more than {_MOST_TEXT} characters")
     return bounded(function(*arguments, **keywords), node)
 
 
@@ -195,13 +195,13 @@ def _weight(value: Any) -> int:
 def check_parts(node: ast.AST, *values: Any) -> None:
     """Refuse to write as text what is not plain."""
     if not is_plain(*values):
-        raise NeedsRunning(node, "a text is made of something that is neither number nor text")
+        raise NeedsRunning(node, "a text holds a value that is neither a number nor a text")
 
 
 def check_form(form: str, node: ast.AST) -> None:
     """Refuse a way of writing a value that would make it long, or depends on other values."""
     if "{" in form or any(len(number) > _MOST_WIDTH for number in re.findall(r"\d+", form)):
-        raise NeedsRunning(node, "a text is made in an unusual way")
+        raise NeedsRunning(node, "there is an unusual text format")
 
 
 def percent(text: str, values: Any, node: ast.AST) -> str:

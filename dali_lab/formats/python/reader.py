@@ -135,7 +135,7 @@ def _of_block(interpreter: Interpreter, module: ast.Module, block: ast.With) -> 
     item, *others = block.items
     made = interpreter.value(item.context_expr)
     if others or not isinstance(made, Definition):
-        raise NeedsRunning(block, "what is entered here is no Pipeline")
+        raise NeedsRunning(block, "the context manager is no Pipeline")
     if item.optional_vars is not None:
         interpreter.store(item.optional_vars, made)
 

@@ -175,7 +175,7 @@ def test_nothing_else_is_evaluated(line: str) -> None:
         ("fn.flip()", "takes 1 input"),
         ("fn.flip(fn.external_source(), horizontal='left')", "takes an int"),
         ("fn.no_such(1)", "no_such"),
-        ("a, b = fn.external_source()", "apart"),
+        ("a, b = fn.external_source()", "cannot unpack: 2 values"),
     ],
 )
 def test_wrong_code_says_where(line: str, words: str) -> None:
