@@ -1,4 +1,4 @@
-"""The command line: one module per command, with its options and what it does."""
+"""The command line: one module per command, with its options and its action."""
 
 from __future__ import annotations
 

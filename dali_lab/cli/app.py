@@ -78,7 +78,7 @@ def _say_who_can_reach(host: str) -> None:
 
 
 def _leave_soon(session: Session) -> None:
-    """Keep what is unsaved at once, and do not wait long for work that cannot be stopped, such as a compilation."""
+    """Keep unsaved changes at once, and do not wait long for work that cannot be stopped, such as a compilation."""
     import threading
 
     session.store.keep()

@@ -73,7 +73,7 @@ def split_script(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def one_sentence(error: BaseException) -> str:
-    """An error for the terminal: what is wrong and where."""
+    """The text of an error for the terminal, with its place."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, FormatError) and error.source and not error.node:

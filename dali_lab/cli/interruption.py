@@ -14,7 +14,7 @@ _handler: Callable[..., None] | None = None
 
 
 def end_quietly(seconds: float | None) -> None:
-    """From now on, have Ctrl-C end this process quietly, unless whoever started it has Ctrl-C ignored.
+    """From now on, have Ctrl-C end this process quietly, unless the parent process has Ctrl-C ignored.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def end_quietly(seconds: float | None) -> None:
 
 
 def leave_to_programs() -> None:
-    """From now on, have Ctrl-C do what it does in any program of Python."""
+    """From now on, let Ctrl-C raise `KeyboardInterrupt` as in any Python program."""
     global _handler
     if _handler is not None:
         _handler = None

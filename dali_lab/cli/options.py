@@ -30,7 +30,7 @@ def seconds(text: str) -> float:
 
 
 def pipeline_options(parser: argparse.ArgumentParser) -> None:
-    """Options that stand above what the graph says of its pipeline."""
+    """Options that override the settings in the graph."""
     parser.add_argument("--batch-size", type=positive, default=None, metavar="N", help="samples in a batch")
     parser.add_argument("--threads", type=positive, default=None, metavar="N", help="CPU threads")
     parser.add_argument("--seed", type=int, default=None, help="seed of all random operators")

@@ -71,7 +71,7 @@ def summary_line(output: Any) -> str:
 
 
 class Bar:
-    """A progress bar on the terminal; nothing where there is none."""
+    """A progress bar on the terminal; nothing is written where there is no terminal."""
 
     WIDTH = 28
 

@@ -17,7 +17,7 @@ def _key(node: DataNode) -> Key:
 
 @dataclass
 class _Level:
-    """One condition: the branch in progress, what was made in each, and what was brought in from outside."""
+    """One condition: the branch in progress, nodes made in each branch, and nodes brought in from outside."""
 
     predicate: DataNode
     branch: int

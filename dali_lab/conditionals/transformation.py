@@ -57,6 +57,11 @@ def _located(node: N, like: ast.AST) -> N:
     return node
 
 
+def _parameters(arguments: ast.arguments) -> set[str]:
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    return {argument.arg for argument in every if argument is not None}
+
+
 def rewrite_function(function: ast.FunctionDef) -> None:
     """Rewrite one function in place; its returns have been moved last."""
     _FunctionRewriter(function).rewrite()
@@ -67,9 +72,7 @@ class _FunctionRewriter(ast.NodeTransformer):
         self._function = function
         self._live = Liveness(function.body)
         self._count = 0
-        arguments = function.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-        self._parameters = {argument.arg for argument in every if argument is not None}
+        self._parameters = _parameters(function.args)
         self._outer: set[str] = set()
         self._global: set[str] = set()
         for statement in function.body:
@@ -296,18 +299,10 @@ class _Reads(ast.NodeTransformer):
             return node
         return _located(_runtime("ld", node), node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        arguments = node.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-        own = {argument.arg for argument in every if argument is not None}
-        before, self._names = self._names, self._names - own
+    def visit_Lambda(self, node: ast.Lambda | ast.FunctionDef) -> ast.AST:
+        before, self._names = self._names, self._names - _parameters(node.args)
         self.generic_visit(node)
         self._names = before
         return node
 
-    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
-        own = {argument.arg for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]}
-        before, self._names = self._names, self._names - own
-        self.generic_visit(node)
-        self._names = before
-        return node
+    visit_FunctionDef = visit_Lambda  # noqa: N815  (the name that ast looks for)

@@ -60,7 +60,7 @@ class Checkpoint:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of what is registered."""
+        """Names of registered objects."""
         return tuple(self._objects)
 
     def __len__(self) -> int:

@@ -121,7 +121,7 @@ def dtype(kind: Any) -> DType:
 
 
 def type_id(kind: object) -> DALIDataType:
-    """The :class:`~dali_lab.types.DALIDataType` of a :class:`DType`, or of what is one already."""
+    """The :class:`~dali_lab.types.DALIDataType` of a :class:`DType` or anything that :func:`dtype` takes."""
     return dtype(kind).type_id
 
 

@@ -1,4 +1,4 @@
-"""Runs what was called: results that are wanted, with all that they wait for, as one graph on the one executor."""
+"""Runs calls: results that are wanted, with all calls that they wait for, as one graph on the one executor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data from Python: what a callable or an iterable gives, as tensors or batches."""
+"""Data from Python callables and iterables, as tensors or batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEXT = Request(0, 0, 0, 1, 0)
 
 
 class ExternalSource:
-    """Gives what a Python callable or iterable gives, one item for each call.
+    """Gives the items of a Python callable or iterable, one for each call.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class ExternalSource:
         return made
 
     def captured(self, batch_size: int, ctx: EvalContext | None = None) -> Iterator[Any]:
-        """All items up to the end, as batches: what is done with them is run as anywhere else."""
+        """All items up to the end, as batches; operators on them run as anywhere else."""
         with ctx or EvalContext.current():
             while True:
                 try:

@@ -20,7 +20,7 @@ class Pending(Protocol):
 
 
 class EvalMode(Enum):
-    """When operators run; as a context manager, for what is called inside.
+    """Time at which operators run; as a context manager, for calls inside.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class EvalMode(Enum):
 
 
 class EvalContext:
-    """Threads that operators run on; as a context manager, for what is called inside.
+    """Threads that operators run on; as a context manager, for calls inside.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ _default = EvalContext()
 
 
 def get_num_threads() -> int:
-    """Threads of contexts that were not given a number: what was set, DALI_NUM_THREADS, or one for each processor."""
+    """Threads of contexts without a number: as set, else DALI_NUM_THREADS, else one for each processor."""
     return _threads or int(os.environ.get("DALI_NUM_THREADS", 0)) or _processors()
 
 

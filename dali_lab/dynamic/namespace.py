@@ -1,4 +1,4 @@
-"""The names that dynamic mode offers; :mod:`dali_lab.dynamic.functions` makes what they stand for."""
+"""The names that dynamic mode offers; :mod:`dali_lab.dynamic.functions` makes their functions and classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a graph that an export writes: what the outputs need, finished, without nodes that are switched off."""
+"""The part of a graph that an export writes: the nodes that outputs need, finished and not switched off."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def _searched(entry: Entry) -> str:
 
 
 def load_gallery(*folders: str | os.PathLike[str], built_in: bool = True, missing_ok: bool = False) -> Gallery:
-    """All entries: the built-in ones, then those of `folders`. What is wrong with one does not touch the others.
+    """All entries: the built-in ones, then those of `folders`. A broken entry does not affect the others.
 
     Where a name is taken twice, the first entry stays and the second is listed as broken. With `missing_ok`, a folder
     that is not there is listed as a broken entry, too.

@@ -13,7 +13,7 @@ CHAINED = ("colour", "geometry", "blur", "noise", "erase")
 
 
 def fragment(entry: Entry) -> tuple[str, ...]:
-    """The nodes that make up the augmentation: all but those that give the picture as it was."""
+    """The nodes that make up the augmentation: all but the nodes that give the picture as it was."""
     before = entry.graph.ancestors([entry.before.node]) if entry.before is not None else set()
     used = entry.graph.ancestors(edge.node for edge in entry.graph.outputs)
     return tuple(name for name in entry.graph.order() if name in used and name not in before)

@@ -94,7 +94,7 @@ class Node:
         return dataclasses.replace(self, **changes)
 
     def rewired(self, moved: Callable[[Edge], Edge]) -> Node:
-        """A copy with other edges in place of those that come in."""
+        """A copy with other incoming edges."""
         connections = {name: moved(edge) for name, edge in self.connections.items()}
         return self.replaced(inputs=tuple(map(moved, self.inputs)), connections=connections)
 
@@ -237,7 +237,7 @@ class Graph:
         return found
 
     def order(self) -> list[str]:
-        """Node names such that each comes after what it depends on; otherwise in the order of placement.
+        """Node names in an order where each comes after its inputs; otherwise in the order of placement.
 
         Raises
         ------

@@ -57,7 +57,7 @@ class DataNodeDebug(DataNode):
 
 @dataclass
 class _Place:
-    """The operator of one call in the function, kept from run to run with what it has drawn."""
+    """The operator of one call in the function, kept from run to run with its random state."""
 
     call: OpCall
     node: Node
@@ -159,7 +159,7 @@ class DebugPipeline(Pipeline):
         return not self._ready
 
     def close(self) -> None:
-        """Give up what the operators hold."""
+        """Release the resources of the operators."""
         for place in self._places:
             if place.source is not None:
                 place.source.close()

@@ -222,7 +222,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         self._dali_names = dali_names((*self._outputs_traced, *self._recorder.sinks))
 
     def _stored_settings(self) -> dict[str, Any]:
-        """The settings that travel with the graph: the usual ones, and of the others those that were changed."""
+        """The settings that travel with the graph: the usual ones, and others that were changed."""
         always = ("batch_size", "num_threads", "device_id", "seed", "prefetch_queue_depth")
         stored = {name: getattr(self._settings, name) for name in always}
         for name in _TRAVELLING:
@@ -312,7 +312,7 @@ class Pipeline(PipelineReport, PipelineFiles):
     _run_once = _run = schedule_run  # names of older releases
 
     def _prefetch(self) -> None:
-        """Start what is missing of the batches that are kept ahead; iterators of programs call it before each batch."""
+        """Start missing batches of those kept ahead; iterators of programs call it before each batch."""
         if self._built().in_flight < self._settings.ahead:
             self._fill_queue = True
             self.schedule_run()

@@ -113,8 +113,9 @@ class PipelineReport:
         return [layout for _, _, layout in self._built().expected]
 
     def reader_meta(self, name: str | None = None) -> dict[str, Any]:
-        """Size and shard of a reader, or of all readers by their names: for one without a name that which NVIDIA DALI
-        makes up, such as ``__File_0``.
+        """Size and shard of a reader, or of all readers by their names.
+
+        A reader without a name has the one that NVIDIA DALI makes up, such as ``__File_0``.
 
         Returns
         -------

@@ -17,7 +17,7 @@ def for_warps(fill_value: int | None, interp_type: dtypes.DALIInterpType | None,
 
 
 def need_bins(num_magnitude_bins: object) -> None:
-    """Refuse what is no number of magnitude bins."""
+    """Refuse a number of magnitude bins that is not positive."""
     if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
         raise ArgumentError(
             f"must be a positive whole number, not {num_magnitude_bins!r}", argument="num_magnitude_bins"

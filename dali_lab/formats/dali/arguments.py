@@ -95,7 +95,7 @@ def _scalar(name: str, value: Any, kind: str | None) -> Any:
 
 
 def read(message: Any, arg: Arg | None = None) -> Any:
-    """The value of an ``Argument`` message; what the declaration does not take stays as it is.
+    """The value of an ``Argument`` message; one that the declaration does not take is kept as it is.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def _value(message: Any) -> Any:
 
 
 def _read_text(data: bytes) -> Any:
-    """A text; what is pickled stays so, and stands for a Python object that needs a name."""
+    """A text; pickled bytes are kept as they are, for a Python object that needs a name."""
     if _PICKLE.match(data) and data.endswith(b"."):
         return PythonReference(None, _PICKLED + base64.b64encode(data).decode("ascii"))
     return data.decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""Checkpoints as bytes, in NVIDIA DALI's form: either of the two restores what the other wrote.
+"""Checkpoints as bytes, in NVIDIA DALI's form: each of the two restores checkpoints of the other.
 
 NVIDIA DALI stores a text for each operator: the state of its random generator, or of its reader. What this package
 keeps beyond that stands in a field that NVIDIA DALI ignores, as plain JSON. Nothing in a checkpoint can run.

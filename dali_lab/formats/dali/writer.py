@@ -1,4 +1,4 @@
-"""NVIDIA DALI's serialized form: what its ``Pipeline.serialize`` writes and its ``Pipeline.deserialize`` reads.
+"""NVIDIA DALI's serialized form, which its ``Pipeline.serialize`` writes and ``Pipeline.deserialize`` reads.
 
 Parts of a graph that the form has no field for (positions, notes, Python objects) are in one that NVIDIA DALI ignores.
 """
@@ -76,7 +76,7 @@ def loads(data: bytes, *, friendly: bool = False) -> Graph:
 
 
 def read(data: bytes, *, friendly: bool = False) -> tuple[Graph, dict[str, str]]:
-    """The graph of a serialized pipeline, and what it calls the operators of nodes that have other names here.
+    """The graph of a serialized pipeline, and the stored names of operators whose nodes are called otherwise here.
 
     Nothing in it is executed or unpickled.
 
@@ -303,7 +303,7 @@ def _input_device(node: Node) -> str:
 
 
 def _order(graph: Graph) -> list[str]:
-    """Nodes as NVIDIA DALI writes them: each after its inputs, depth first from the outputs; then what is left."""
+    """Nodes as NVIDIA DALI writes them: each after its inputs, depth first from the outputs; then the others."""
     result: list[str] = []
     done: set[str] = set()
     for root in [*(edge.node for edge in graph.outputs), *graph.nodes]:

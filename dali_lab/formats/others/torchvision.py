@@ -39,7 +39,7 @@ class _NoEquivalent(ValueError):
 
 @dataclass
 class _Context:
-    """A node with the random nodes that steer it, and what it was given."""
+    """A node with its arguments and the random nodes connected to them."""
 
     graph: Graph
     node: Node
@@ -290,7 +290,7 @@ def dumps(graph: Graph, *, name: str = "transform") -> str:
 
 
 def _chain(graph: Graph) -> tuple[list[Node], list[Node]]:
-    """The nodes from the source to the first output, and those that belong to neither it nor what steers it."""
+    """The nodes from the source to the first output, and all others but the random nodes connected to them."""
     chain: list[Node] = []
     name = graph.outputs[0].node if graph.outputs else ""
     while name in graph.nodes and len(chain) <= len(graph.nodes):

@@ -234,7 +234,7 @@ def _draw_line(line: _Line, boxes: Sequence[_Box]) -> str:
 
 
 def _draw_name(text: str, start: tuple[float, float], end: tuple[float, float]) -> str:
-    """The name of what a line carries, beside the lower part of its last bend, on the side that it bends to."""
+    """The label of a line, beside the lower part of its last bend, on the side that it bends to."""
     (x0, y0), (x1, y1) = start, end
     # The curve at two thirds of its way.
     x = (7 * x0 + 20 * x1) / 27

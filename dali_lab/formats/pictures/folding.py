@@ -1,4 +1,4 @@
-"""Large graphs made readable: groups of nodes shown as one, by what the editor folded or by conditions."""
+"""Large graphs made readable: groups of nodes shown as one, as folded in the editor or by conditions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Fold:
 
 
 def condition_folds(graph: Graph) -> list[Fold]:
-    """A fold for each condition that stands in no other: its branches, and what is computed for it alone.
+    """A fold for each condition that stands in no other: its branches, and the nodes that serve it alone.
 
     Empty for graphs that cannot be followed.
     """

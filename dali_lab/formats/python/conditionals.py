@@ -21,7 +21,7 @@ Path = tuple[tuple[Edge, int], ...]
 
 @dataclass(frozen=True)
 class If:
-    """An ``if`` with the nodes of both branches, and the nodes that join what they give.
+    """An ``if`` with the nodes of both branches, and the nodes that join their results.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class _Builder:
                 self.found.inlined.add(name)
 
     def _items(self, names: Sequence[str], path: Path) -> tuple[Item, ...]:
-        """The nodes below a path as lines and conditions, each after what it needs."""
+        """The nodes below a path as lines and conditions, each after its inputs."""
         units: dict[Edge | str, list[str]] = {}
         unit_of: dict[str, Edge | str] = {}
         for name in names:
@@ -234,7 +234,7 @@ class _Builder:
         return tuple(result)
 
     def _sorted(self, units: dict[Edge | str, list[str]], unit_of: dict[str, Edge | str]) -> list[Edge | str]:
-        """Units such that each comes after those that it needs; otherwise in the order of their first nodes."""
+        """Units sorted so that each comes after its inputs; otherwise in the order of their first nodes."""
         result: list[Edge | str] = []
         state: dict[Edge | str, int] = {}
 

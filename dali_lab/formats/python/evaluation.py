@@ -184,7 +184,7 @@ class Evaluator:
         return result
 
     def keywords(self, items: Iterable[ast.keyword], objects: Container[str] = ()) -> dict[str, Any]:
-        """The keyword arguments of a call; `objects` are those that may be any Python object."""
+        """The keyword arguments of a call; `objects` are the names of arguments that may be any Python object."""
         result: dict[str, Any] = {}
         for item in items:
             value = self._object(item.value) if item.arg in objects else self.value(item.value)
@@ -197,7 +197,7 @@ class Evaluator:
         return result
 
     def _object(self, node: ast.expr) -> Any:
-        """An argument that is a Python object: what it is need not be known."""
+        """An argument that is a Python object, or a reference to it if it is not known here."""
         try:
             return self.value(node)
         except NeedsRunning:
@@ -317,7 +317,7 @@ class Evaluator:
         return self.placed(function(*arguments, **keywords))
 
     def _has(self, node: ast.Call) -> bool:
-        """``hasattr`` of what is known here."""
+        """``hasattr`` of a known module."""
         values = self.positional(node.args)
         if len(values) != 2 or node.keywords or not isinstance(values[0], Namespace) or not isinstance(values[1], str):
             raise NeedsRunning(node, "'hasattr' is called for something that is not known here")

@@ -123,7 +123,7 @@ class Interpreter(Evaluator):
         self.names.update(found)
 
     def construct(self, classes: Sequence[Mapping[str, ast.FunctionDef]], given: Mapping[str, Any]) -> Definition:
-        """Make :attr:`instance` by the constructors of a pipeline class; returns what they hand to ``Pipeline``.
+        """Make :attr:`instance` by the constructors of a pipeline class; returns the arguments for ``Pipeline``.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class Interpreter(Evaluator):
             node.source.suggested = node_name(names)
 
     def _loop(self, statement: ast.For | ast.While, after: Sequence[ast.stmt]) -> None:
-        """A loop, round after round; what it reads itself is read again after each of its statements."""
+        """A loop, round after round; variables that it reads are read again after each of its statements."""
         later, self._read_later = self._read_later, self._read_later | reads(statement, *after)
         try:
             for _ in self._rounds(statement):
@@ -298,7 +298,7 @@ class Interpreter(Evaluator):
             self.block(statement.orelse)
 
     def _assert(self, statement: ast.Assert) -> None:
-        """Raise if what is asserted is known to be wrong."""
+        """Raise if an assertion is known to fail."""
         try:
             holds = self.condition(statement.test)
         except NeedsRunning:

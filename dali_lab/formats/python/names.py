@@ -118,7 +118,7 @@ def _known(path: str) -> Any:
 
 
 def imported(statement: ast.Import | ast.ImportFrom) -> dict[str, Any]:
-    """The names that an import binds; what is not known here is named and never imported."""
+    """The names that an import binds; unknown objects are references and never imported."""
     result: dict[str, Any] = {}
     for alias in statement.names:
         name = alias.asname or alias.name
@@ -191,7 +191,7 @@ def _in_namespace(space: Namespace, name: str) -> Any:
 
 
 def _is_public(module: ModuleType, found: Any, operator_name: str) -> bool:
-    """Whether a name of ``fn``, ``ops``, ``types`` or ``math`` is one of its own, and not what it imports."""
+    """Whether a name of ``fn``, ``ops``, ``types`` or ``math`` is one of its own, and not imported there."""
     if module is types:
         is_type = isinstance(found, type) and issubclass(found, dtypes.NamedEnum)
         return is_type or found in (constants.Constant, scalars.ScalarConstant) or isinstance(found, (str, int))

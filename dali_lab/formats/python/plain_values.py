@@ -94,7 +94,7 @@ _KNOWN = {
 
 
 def method(value: Any, name: str) -> Callable[..., Any] | None:
-    """A method of a plain value, if it is one of those that may be called."""
+    """A method of a plain value, if it may be called."""
     return getattr(value, name) if name in _METHODS.get(type(value), ()) else None
 
 
@@ -193,7 +193,7 @@ def _weight(value: Any) -> int:
 
 
 def check_parts(node: ast.AST, *values: Any) -> None:
-    """Refuse to write as text what is not plain."""
+    """Refuse to write values as text that are not plain."""
     if not is_plain(*values):
         raise NeedsRunning(node, "a text holds a value that is neither a number nor a text")
 

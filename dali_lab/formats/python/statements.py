@@ -113,7 +113,7 @@ class Statements:
                 self._give(source, variables)
 
     def _giver(self, merge: str, branch: int) -> str | None:
-        """The node that makes what a branch gives to a join, if that is all it is for."""
+        """The node that makes the result of a branch, if nothing else uses it."""
         edge = self.graph.nodes[merge].inputs[branch]
         inside = self.conditions.merges[merge]
         name = edge.node

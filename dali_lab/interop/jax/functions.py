@@ -25,7 +25,7 @@ class JaxFunction(FunctionOperator):
     schema_name = "_JaxFunction"
     family = "tensor"
     title = "JAX function"
-    outputs = (Output("output", doc="What the function gave."),)
+    outputs = (Output("output", doc="Result of the function."),)
     arguments = (
         *FunctionOperator.arguments,
         Arg("sharding", "object", None, "A ``jax.sharding.Sharding`` of arrays."),

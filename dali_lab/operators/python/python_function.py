@@ -120,7 +120,7 @@ class PythonFunction(FunctionOperator):
     name = "python_function"
     schema_name = "PythonFunction"
     family = "tensor"
-    outputs = (Output("output", doc="What the function gave."),)
+    outputs = (Output("output", doc="Result of the function."),)
     example = '>>> fn.python_function(images, function=lambda image: 255 - image, output_layouts="HWC")'
 
 
@@ -132,7 +132,7 @@ class DLTensorPythonFunction(FunctionOperator):
     schema_name = "DLTensorPythonFunction"
     family = "tensor"
     title = "Python function on DLPack"
-    outputs = (Output("output", doc="What the function gave."),)
+    outputs = (Output("output", doc="Result of the function."),)
     batches_by_default = True
     example = ">>> fn.dl_tensor_python_function(images, function=halve, batch_processing=False)"
 
@@ -148,7 +148,7 @@ class TorchPythonFunction(FunctionOperator):
     schema_name = "TorchPythonFunction"
     family = "tensor"
     title = "Torch function"
-    outputs = (Output("output", doc="What the function gave."),)
+    outputs = (Output("output", doc="Result of the function."),)
     example = ">>> fn.torch_python_function(images, function=lambda image: 255 - image)"
 
     def present(self, array: npt.NDArray[Any]) -> Any:
