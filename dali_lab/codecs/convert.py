@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs.headers import ImageInfo
+from dali_lab.kernels.cpu.header_table import PNG, PNM, Header
 
 Array = npt.NDArray[Any]
 #: First and last gamma, in hundred-thousandths, that libpng takes for 1: they and their inverses are 5 % off at most.
@@ -26,7 +26,7 @@ def upright(array: Array, orientation: int) -> Array:
     return array
 
 
-def to_colors(array: Array, output_type: str, info: ImageInfo) -> Array:
+def to_colors(array: Array, output_type: str, header: Header) -> Array:
     """Channels of a picture as `output_type` wants them; YCbCr stays RGB until :func:`to_dtype`.
 
     Parameters
@@ -35,8 +35,8 @@ def to_colors(array: Array, output_type: str, info: ImageInfo) -> Array:
         HWC with grey, grey and alpha, RGB or RGBA, at the file's own depth. Alpha is dropped except by ``ANY_DATA``.
     output_type
         ``RGB``, ``BGR``, ``GRAY``, ``YCbCr`` or ``ANY_DATA``.
-    info
-        The picture's header: decoders for different formats round their grey differently.
+    header
+        The picture's: decoders for different formats round their grey differently.
     """
     if output_type == "ANY_DATA":
         return array
@@ -44,17 +44,17 @@ def to_colors(array: Array, output_type: str, info: ImageInfo) -> Array:
         array = array[..., :1]
         return array if output_type == "GRAY" else np.repeat(array, 3, axis=2)
     if output_type == "GRAY":
-        if info.format == "png" and _is_curved(info.gamma):
-            return _gray_of_light(array, info.gamma, info.significant)
-        return _gray(array, info.format)
+        if header.format == PNG and _is_curved(header.gamma):
+            return _gray_of_light(array, header.gamma, header.significant)
+        return _gray(array, header.format)
     array = array[..., :3]
     return array[..., ::-1] if output_type == "BGR" else array
 
 
-def _gray(rgb: Array, name: str) -> Array:
+def _gray(rgb: Array, kind: int) -> Array:
     """Luma from RGB: libpng's weights (cut off at 8 bits) in PNG, OpenCV's 15-bit ones (rounded) elsewhere."""
-    red, green, blue = (9797, 19234, 3737) if name == "png" else (9798, 19235, 3735)
-    if name == "pnm":
+    red, green, blue = (9797, 19234, 3737) if kind == PNG else (9798, 19235, 3735)
+    if kind == PNM:
         red, green, blue = 9798, 19234, 3736
     if rgb.dtype.kind == "f":
         weights = (0.299, 0.587, 0.114)
@@ -64,7 +64,7 @@ def _gray(rgb: Array, name: str) -> Array:
     total = rgb[..., 0] * wide(red)
     total += rgb[..., 1] * wide(green)
     total += rgb[..., 2] * wide(blue)
-    if name != "png" or rgb.dtype != np.uint8:
+    if kind != PNG or rgb.dtype != np.uint8:
         total += wide(1 << 14)
     return (total >> wide(15)).astype(rgb.dtype)[..., None]
 
@@ -111,7 +111,7 @@ def gray_from_cmyk(rgb: Array) -> Array:
 
 
 def to_dtype(array: Array, output_type: str, dtype: npt.DTypeLike) -> Array:
-    """Values of `array` in the range of `dtype`, C-contiguous; RGB becomes YCbCr where that is `output_type`.
+    """Values of `array` in the range of `dtype`; RGB becomes YCbCr where that is `output_type`.
 
     Integers are scaled by the ratio of their types' largest values and rounded, halves away from zero;
     real numbers lie between 0 and 1. The YCbCr is that of ITU-R BT.601, 16 to 235 for Y.
@@ -129,7 +129,7 @@ def to_dtype(array: Array, output_type: str, dtype: npt.DTypeLike) -> Array:
     if output_type == "YCbCr":
         return _ycbcr(array, wanted)
     if array.dtype == wanted:
-        return np.ascontiguousarray(array)
+        return array
     if array.dtype == np.uint8 and wanted == np.uint16:
         return np.multiply(array, np.uint16(257), order="C", dtype=np.uint16)
     precise = array.dtype in _WIDE or wanted == np.float64

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs import opencv
+from dali_lab.codecs.backends import opencv
 from dali_lab.codecs.encoded import CodecError
 
 Array = npt.NDArray[Any]

@@ -279,7 +279,7 @@ class CudaDevice(Device):
 
 
 def _decodes(device: CudaDevice) -> bool:
-    from dali_lab.codecs.nvimgcodec_gpu import gpu_decoder
+    from dali_lab.codecs.backends.nvimgcodec_gpu import gpu_decoder
 
     return gpu_decoder(device, False) is not None
 

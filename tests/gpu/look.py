@@ -18,7 +18,7 @@ import cv2
 import numpy as np
 
 from dali_lab import Pipeline, fn
-from dali_lab.codecs.nvimgcodec_gpu import gpu_decoder
+from dali_lab.codecs.backends.nvimgcodec_gpu import gpu_decoder
 from dali_lab.device.interface import Device
 from dali_lab.device.transfer import download, upload
 from dali_lab.executor.placement import find_device

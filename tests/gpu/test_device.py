@@ -11,7 +11,7 @@ import pytest
 
 import dali_lab
 from dali_lab import Pipeline, fn
-from dali_lab.codecs.nvimgcodec_gpu import gpu_decoder
+from dali_lab.codecs.backends.nvimgcodec_gpu import gpu_decoder
 from dali_lab.plugin import cuda as user_kernels
 from dali_lab.schema import Case, all_operators, samples
 from tests.conformance.harness import compare

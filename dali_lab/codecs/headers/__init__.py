@@ -1,10 +1,11 @@
-"""Headers of encoded pictures: size, channels, orientation.
+"""Headers of encoded pictures: size, channels, orientation, and all that decides how they are decoded.
 
-:func:`peek` reads one header, with a module for each format; :func:`read_headers` reads those of a chunk as a table.
+:class:`Header` is the one description: :func:`peek` reads that of one picture, with a module for each format, and
+:func:`read_headers` those of a chunk as a table.
 """
 
-from dali_lab.codecs.headers.chunk import Headers, displayed, peek_sound, read_headers
-from dali_lab.codecs.headers.info import ImageInfo
-from dali_lab.codecs.headers.peeking import peek, peek_shapes, title
+from dali_lab.codecs.headers.peeking import peek
+from dali_lab.codecs.headers.table import Headers, read_headers
+from dali_lab.kernels.cpu.header_table import Header
 
-__all__ = ["Headers", "ImageInfo", "displayed", "peek", "peek_shapes", "peek_sound", "read_headers", "title"]
+__all__ = ["Header", "Headers", "peek", "read_headers"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from struct import unpack_from
 from typing import Any
 
 from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.headers.exif import EXIF_HEADER, exif_orientation
-from dali_lab.codecs.headers.info import ImageInfo
-from dali_lab.codecs.headers.numbers import be16
+from dali_lab.kernels.cpu.header_table import JPEG, Header
 
 #: Scans that a progressive JPEG may have: a small file with very many takes minutes to decode.
 MAX_SCANS = int(os.environ.get("DALI_MAX_JPEG_SCANS", 256))
@@ -16,8 +16,8 @@ _PROGRESSIVE = (0xC2, 0xC6, 0xCA, 0xCE)
 _SCAN = b"\xff\xda"
 
 
-def read(view: Any) -> ImageInfo:
-    """Read the segments before the first scan: the frame header, EXIF in APP1 and Adobe's APP14.
+def read(view: Any) -> Header:
+    """Read the segments before the first scan: the frame header and EXIF in APP1.
 
     Of several EXIF blocks the first with an orientation counts. Unknown markers are skipped, as decoders do.
     """
@@ -25,8 +25,7 @@ def read(view: Any) -> ImageInfo:
     size = len(view)
     frame = None
     orientation = 0
-    transform = -1
-    whole = False
+    progressive = whole = False
     while at + 2 <= size:
         if view[at] != 0xFF:
             at += 1
@@ -46,22 +45,16 @@ def read(view: Any) -> ImageInfo:
         length = (view[at + 2] << 8) | view[at + 3]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             if frame is None:
-                frame = (be16(view, at + 5), be16(view, at + 7), view[at + 9], view[at + 4], marker in _PROGRESSIVE)
+                frame = unpack_from(">B2HB", view, at + 4)
+                progressive = marker in _PROGRESSIVE
         elif marker == 0xE1 and not orientation:
             if bytes(view[at + 4 : at + 10]) == EXIF_HEADER:
                 orientation = exif_orientation(view[at + 10 : at + 2 + length])
-        elif marker == 0xEE and length >= 14 and bytes(view[at + 4 : at + 9]) == b"Adobe" and at + 15 < size:
-            transform = view[at + 15]
         at += 2 + max(length, 2)
     if frame is None:
         raise CodecError("JPEG without a frame" if whole else "truncated JPEG: it ends before the size of the picture")
-    height, width, channels, bits, progressive = frame
-    if channels == 4:
-        color = "ycck" if transform == 2 else "cmyk"
-    else:
-        color = "gray" if channels == 1 else "ycc"
-    dtype = "uint8" if bits <= 8 else "uint16"
-    return ImageInfo(height, width, channels, dtype, "jpeg", orientation or 1, bits, color, progressive=progressive)
+    bits, height, width, channels = frame
+    return Header(JPEG, channels, bits, orientation or 1, height=height, width=width, progressive=int(progressive))
 
 
 def with_one_exif(data: Buffer) -> Buffer:
@@ -71,7 +64,7 @@ def with_one_exif(data: Buffer) -> Buffer:
         return data
     kept, at, found = [view[:2]], 2, False
     while at + 4 <= len(view) and view[at] == 0xFF and view[at + 1] not in (0xD9, 0xDA):
-        end = at + 2 + max(be16(view, at + 2), 2)
+        end = at + 2 + max(int.from_bytes(view[at + 2 : at + 4], "big"), 2)
         block = view[at:end]
         if block[1] == 0xE1 and block[4:10] == EXIF_HEADER:
             counts = not found and exif_orientation(block[10:]) != 0

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.cpu import background
+from dali_lab.kernels.cpu.header_table import BITS, CHANNELS, FORMAT, HEIGHT, JPEG, ORIENTATION, WIDTH
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 
 Table = npt.NDArray[np.int64]
@@ -41,40 +42,34 @@ def _read(addresses: Any, lengths: Any, out: Any, like_bytes: Any) -> None:
         if size < 4 or data[0] != 0xFF or data[1] != 0xD8:
             continue
         at: Any = 2
+        height, width, channels = np.int64(0), np.int64(0), np.int64(0)
         while True:
             marker, length = _segment(data, at)
-            if marker == _SCAN:
-                out[i, 3] = 1 if out[i, 2] else 0
+            if marker == _SCAN and height > 0 and width > 0:
+                out[i, FORMAT], out[i, CHANNELS], out[i, BITS], out[i, ORIENTATION] = JPEG, channels, 8, 1
+                out[i, HEIGHT], out[i, WIDTH] = height, width
+            if marker in (0, _SCAN, _EXIF, _PROGRESSIVE, _PROGRESSIVE_ARITHMETIC):
                 break
-            if marker in (0, _EXIF, _PROGRESSIVE, _PROGRESSIVE_ARITHMETIC):
-                break
-            if marker <= 0xCF and marker != 0xC4 and marker != 0xC8 and marker != 0xCC and out[i, 2] == 0:
+            if marker <= 0xCF and marker != 0xC4 and marker != 0xC8 and marker != 0xCC and channels == 0:
                 if at + 10 > size or data[at + 4] != 8 or (data[at + 9] != 1 and data[at + 9] != 3):
                     break
-                out[i, 0] = (np.int64(data[at + 5]) << 8) | np.int64(data[at + 6])
-                out[i, 1] = (np.int64(data[at + 7]) << 8) | np.int64(data[at + 8])
-                out[i, 2] = data[at + 9]
+                height = (np.int64(data[at + 5]) << 8) | np.int64(data[at + 6])
+                width = (np.int64(data[at + 7]) << 8) | np.int64(data[at + 8])
+                channels = np.int64(data[at + 9])
             at += 2 + length
 
 
-def read_plain(addresses: Table, lengths: Table) -> Table:
-    """Size and channels of each JPEG with 8 bits, one or three channels, neither progressive nor with an EXIF block.
+def read_plain(addresses: Table, lengths: Table, table: Table) -> None:
+    """Headers of JPEG with 8 bits, one or three channels, neither progressive nor with an EXIF block.
 
     Parameters
     ----------
     addresses, lengths
         ``int64[N]``: where the files' bytes are, and how many.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``int64[N, 4]``: height, width, channels, and 1; the last is 0 for all other files, of which
-        :func:`~dali_lab.codecs.headers.peek` tells more.
+    table
+        ``int64[N, COLUMNS]``, zeros, to be filled; rows of all other files stay zeros.
     """
-    out = np.zeros((len(addresses), 4), np.int64)
-    background.call(_read, rows(addresses), rows(lengths), out, like(np.uint8))
-    out[:, 3] &= (out[:, :2] > 0).all(axis=1)
-    return out
+    background.call(_read, rows(addresses), rows(lengths), table, like(np.uint8))
 
 
 _ORIENTATION = 0x112
@@ -182,5 +177,5 @@ def read_orientations(addresses: Table, lengths: Table) -> Table:
         ``int64[N]``: 1 to 8, and 0 where there is no such block.
     """
     out = np.zeros(len(addresses), np.int64)
-    _read_orientations(rows(addresses), rows(lengths), out, like(np.uint8))
+    background.call(_read_orientations, rows(addresses), rows(lengths), out, like(np.uint8))
     return out

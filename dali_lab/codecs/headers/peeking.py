@@ -1,19 +1,17 @@
-"""Reads size, channels and orientation of an encoded picture from its header, without decoding it."""
+"""Reads the header of one encoded picture, without decoding it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.headers import bmp, jpeg, jpeg2000, png, pnm, tiff, webp
-from dali_lab.codecs.headers.info import ImageInfo
+from dali_lab.kernels.cpu.header_table import BMP, PNG, TITLES, Header
 
 
-def peek(data: Buffer) -> ImageInfo:
+def peek(data: Buffer) -> Header:
     """Read a picture's header.
 
     Parameters
@@ -28,63 +26,31 @@ def peek(data: Buffer) -> ImageInfo:
     """
     view = data if type(data) is bytes else memoryview(data).cast("B")
     try:
-        info: ImageInfo = _parser(view)(view)
-    except IndexError:
+        header = _parser(view)(view)
+    except (IndexError, struct.error):
         raise CodecError(f"truncated header: {len(view)} bytes end before the size of the picture is known") from None
-    if info.height <= 0 or info.width <= 0:
-        raise CodecError(f"bad {_TITLES[info.format]} header: size {info.height} x {info.width}")
-    return info
+    if header.height <= 0 or header.width <= 0 or max(header) >> 63:
+        raise CodecError(f"bad {TITLES[header.format]} header: size {header.height} x {header.width}")
+    return header
 
 
-def peek_shapes(
-    buffers: Sequence[Buffer], *, adjust_orientation: bool = True, channels: int | None = None
-) -> npt.NDArray[np.int64]:
-    """Height, width and channels of each picture, as :func:`decode` would return them.
+def refuse_damage(data: Buffer, header: Header) -> None:
+    """Look beyond the header of a whole picture that is to be decoded for what decoders do not notice.
 
-    Parameters
-    ----------
-    buffers
-        Encoded pictures.
-    adjust_orientation
-        Whether height and width are those after the EXIF orientation is applied.
-    channels
-        Number of channels to report in place of the file's own.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``int64[N, 3]``; a row of zeros stands for a picture whose header cannot be read
-        (decoding it says why).
+    Raises
+    ------
+    CodecError
+        If its end is missing, or decoding it would take far too long.
     """
-    shapes = np.zeros((len(buffers), 3), np.int64)
-    rows = []
-    for data in buffers:
-        try:
-            info = peek(data)
-        except CodecError:
-            rows.append((0, 0, 0))
-            continue
-        height, width = (info.width, info.height) if adjust_orientation and info.orientation > 4 else info[:2]
-        rows.append((height, width, info.channels if channels is None else channels))
-    if rows:
-        shapes[:] = rows
-    return shapes
+    if header.progressive:
+        jpeg.refuse_many_scans(data)
+    elif header.format == PNG and b"IEND" in bytes(data[-7:]):
+        raise CodecError("truncated PNG: its last chunk is cut off")
+    elif header.format == BMP and header.channels == 1 and len(data) < (wanted := bmp.least_length(data, header)):
+        # Of pictures in colour nvImageCodec finds it out by itself.
+        raise CodecError(f"truncated BMP: {len(data)} of {wanted} bytes")
 
 
-def title(name: str) -> str:
-    """A format's name as people write it."""
-    return _TITLES[name]
-
-
-_TITLES = {
-    "jpeg": "JPEG",
-    "png": "PNG",
-    "bmp": "BMP",
-    "tiff": "TIFF",
-    "webp": "WebP",
-    "jpeg2000": "JPEG 2000",
-    "pnm": "PNM",
-}
 _STRANGERS = {
     b"GIF8": "GIF",
     b"%PDF": "PDF",
@@ -98,27 +64,24 @@ _STRANGERS = {
 }
 
 
-def _parser(view: Any) -> Any:
-    if len(view) >= 2:
-        first = view[0]
-        if first == 0xFF:
-            if view[1] == 0xD8:
-                return jpeg.read
-            if bytes(view[:4]) == b"\xff\x4f\xff\x51":
-                return jpeg2000.read_codestream
-        head = bytes(view[:12])
-        if head[:8] == b"\x89PNG\r\n\x1a\n":
-            return png.read
-        if head[:2] == b"BM":
-            return bmp.read
-        if head[:4] in (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+"):
-            return tiff.read
-        if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-            return webp.read
-        if head == b"\x00\x00\x00\x0cjP  \r\n\x87\n":
-            return jpeg2000.read
-        if first == 0x50 and 0x31 <= view[1] <= 0x36 and len(view) > 2 and view[2] in b" \t\r\n\v\f#":
-            return pnm.read
+def _parser(view: Any) -> Callable[[Any], Header]:
+    head = bytes(view[:12])
+    if head[:2] == b"\xff\xd8":
+        return jpeg.read
+    if head[:4] == b"\xff\x4f\xff\x51":
+        return jpeg2000.read_codestream
+    if head[:8] == b"\x89PNG\r\n\x1a\n":
+        return png.read
+    if head[:2] == b"BM":
+        return bmp.read
+    if head[:4] in (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+"):
+        return tiff.read
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return webp.read
+    if head == b"\x00\x00\x00\x0cjP  \r\n\x87\n":
+        return jpeg2000.read
+    if len(head) > 2 and head[0] == 0x50 and 0x31 <= head[1] <= 0x36 and head[2] in b" \t\r\n\v\f#":
+        return pnm.read
     raise CodecError(_not_an_image(bytes(view[:16])))
 
 

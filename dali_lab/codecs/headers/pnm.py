@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dali_lab.codecs.encoded import CodecError
-from dali_lab.codecs.headers.info import ImageInfo
+from dali_lab.kernels.cpu.header_table import PNM, Header
 
 
 def pnm_header(view: Any) -> tuple[int, int, int, int, int]:
@@ -39,9 +39,7 @@ def pnm_header(view: Any) -> tuple[int, int, int, int, int]:
     return kind, width, height, largest, at + 1
 
 
-def read(view: Any) -> ImageInfo:
+def read(view: Any) -> Header:
     """Read the header of a PNM file."""
     kind, width, height, largest, _ = pnm_header(view)
-    gray = kind not in (3, 6)
-    dtype, bits = ("uint16", 16) if largest > 255 else ("uint8", 8)
-    return ImageInfo(height, width, 1 if gray else 3, dtype, "pnm", 1, bits, "gray" if gray else "rgb")
+    return Header(PNM, 3 if kind in (3, 6) else 1, 16 if largest > 255 else 8, height=height, width=width)

@@ -5,24 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dali_lab.codecs.encoded import CodecError
-from dali_lab.codecs.headers.info import ImageInfo
+from dali_lab.kernels.cpu.header_table import CMYK, GRAY, INVERSE_GRAY, PALETTE, RGB, TIFF, YCC, Header
 
-_DTYPES = {
-    (1, 8): "uint8",
-    (1, 16): "uint16",
-    (1, 32): "uint32",
-    (2, 8): "int8",
-    (2, 16): "int16",
-    (2, 32): "int32",
-    (3, 32): "float32",
-    (3, 64): "float64",
-}
-_COLORS = {0: "inverse gray", 1: "gray", 2: "rgb", 3: "palette", 5: "cmyk", 6: "ycc"}
+_COLORS = {0: INVERSE_GRAY, 1: GRAY, 2: RGB, 3: PALETTE, 5: CMYK, 6: YCC}
 _FIELD_SIZES = {1: 1, 3: 2, 4: 4, 16: 8}
-_TAGS = frozenset((256, 257, 258, 262, 274, 277, 284, 339))
+_TAGS = frozenset((256, 257, 258, 262, 274, 277, 284))
 
 
-def read(view: Any) -> ImageInfo:
+def read(view: Any) -> Header:
     """Read the header of a TIFF file."""
     order = "little" if view[0] == 0x49 else "big"
     big = (view[2] if order == "little" else view[3]) == 43
@@ -43,12 +33,16 @@ def read(view: Any) -> ImageInfo:
             tags[tag] = number(place if values * size <= word else number(place, word), size)
     if 256 not in tags or 257 not in tags:
         raise CodecError("bad TIFF header: the first picture has no size")
-    bits = tags.get(258, 1)
-    color = _COLORS.get(tags.get(262, 1), "rgb")
-    dtype = _DTYPES.get((tags.get(339, 1), max(8, bits)), "uint8")
-    channels = 3 if color == "palette" else tags.get(277, 1)
+    color = _COLORS.get(tags.get(262, 1), RGB)
+    channels = 3 if color == PALETTE else tags.get(277, 1)
     orientation = tags.get(274, 1)
-    if not 1 <= orientation <= 8:
-        orientation = 1
-    planar = channels > 1 and tags.get(284, 1) == 2
-    return ImageInfo(tags[257], tags[256], channels, dtype, "tiff", orientation, bits, color, planar=planar)
+    return Header(
+        TIFF,
+        channels,
+        tags.get(258, 1),
+        orientation if 1 <= orientation <= 8 else 1,
+        color,
+        planar=int(channels > 1 and tags.get(284, 1) == 2),
+        height=tags[257],
+        width=tags[256],
+    )

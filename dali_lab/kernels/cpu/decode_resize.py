@@ -98,7 +98,7 @@ def decode_resize_normalize(
     numpy.ndarray
         ``bool[N]``: which are done. The others are damaged, or not for this kernel, or it is not compiled yet.
     """
-    from dali_lab.codecs import libjpeg
+    from dali_lab.codecs.backends import libjpeg
 
     regions = rows(pictures.windows)
     done = rows(resample_planes.candidates(regions[:, 3] - regions[:, 1], resized.windows[:, 3]))

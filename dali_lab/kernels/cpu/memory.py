@@ -38,6 +38,7 @@ _SHARED_PARTS = (
     "memory.py",
     "borders.py",
     "convert.py",
+    "header_table.py",
     "machine",
     "philox.py",
     "raster_headers.py",

@@ -10,15 +10,24 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.arrays import Array
+from dali_lab.kernels.cpu.header_table import (
+    BITS,
+    BMP,
+    CHANNELS,
+    ENTRIES,
+    FORMAT,
+    GAMMA,
+    HEIGHT,
+    ORIENTATION,
+    PITCH,
+    PIXEL,
+    PNG,
+    PNM,
+    START,
+    WIDTH,
+)
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part
 
-COLUMNS = 9
-"""Numbers that :func:`read` finds for each picture."""
-KIND, HEIGHT, WIDTH, CHANNELS, PIXEL, START, PITCH, ENTRIES, GAMMA = range(COLUMNS)
-"""Their meaning: one of :data:`PNG`, :data:`BMP` and :data:`PNM`, or 0 for none of them; size in pixels; channels, of
-which a palette has three if it is not of greys; bytes of a pixel; where the first row begins (in PNG: the palette);
-bytes from a row to that below it; entries of the palette; the gamma of PNG as it is written, 0 if it is not."""
-PNG, BMP, PNM = 1, 2, 3
 IDAT = 0x49444154
 """The name of the parts of PNG that hold compressed bytes."""
 BYTES = like(np.uint8)
@@ -67,7 +76,7 @@ def _read_png(data: Array, row: Array) -> None:
             row[PIXEL] = 1 if color == 3 else channels
             row[START], row[PITCH], row[ENTRIES] = palette, 1 + row[WIDTH] * row[PIXEL], entries
             if row[HEIGHT] <= packed * _AT_MOST // row[PITCH]:
-                row[KIND], row[GAMMA] = PNG, gamma
+                row[FORMAT], row[GAMMA] = PNG, gamma
             return
         if name == IDAT:
             if closed:
@@ -117,7 +126,7 @@ def _read_bmp(data: Array, row: Array) -> None:
             at = palette + 4 * k
             gray = gray and data[at] == data[at + 1] and data[at] == data[at + 2]
         channels = 1 if gray else 3
-    row[KIND], row[HEIGHT], row[WIDTH], row[CHANNELS], row[PIXEL] = BMP, abs(height), width, channels, bits // 8
+    row[FORMAT], row[HEIGHT], row[WIDTH], row[CHANNELS], row[PIXEL] = BMP, abs(height), width, channels, bits // 8
     row[START] = start if height < 0 else start + pitch * (height - 1)
     row[PITCH] = pitch if height < 0 else -pitch
     row[ENTRIES] = entries
@@ -157,7 +166,7 @@ def _read_pnm(data: Array, row: Array) -> None:
         return
     if width * pixel > size or at + width * pixel * height > size:
         return
-    row[KIND], row[HEIGHT], row[WIDTH], row[CHANNELS], row[PIXEL] = PNM, height, width, pixel, pixel
+    row[FORMAT], row[HEIGHT], row[WIDTH], row[CHANNELS], row[PIXEL] = PNM, height, width, pixel, pixel
     row[START], row[PITCH] = at, width * pixel
 
 
@@ -170,11 +179,11 @@ def read(addresses: Array, lengths: Array, out: Array) -> None:
     addresses, lengths
         ``int64[N]``: the files' bytes.
     out
-        ``int64[N, COLUMNS]``, zeros: filled for pictures that are usual.
+        ``int64[N, COLUMNS]`` of :mod:`~dali_lab.kernels.cpu.header_table`: rows of zeros are filled for usual pictures.
     """
     for i in range(addresses.shape[0]):
         data = array_at(addresses[i], (lengths[i],), BYTES)
-        if lengths[i] < 12:
+        if lengths[i] < 12 or out[i, FORMAT] != 0:
             continue
         if big(data, 0) == _SIGNATURE >> 32:
             _read_png(data, out[i])
@@ -182,5 +191,7 @@ def read(addresses: Array, lengths: Array, out: Array) -> None:
             _read_bmp(data, out[i])
         elif data[0] == 80 and (data[1] == 53 or data[1] == 54):
             _read_pnm(data, out[i])
-        if out[i, KIND] != 0 and (out[i, HEIGHT] <= 0 or out[i, WIDTH] <= 0):
-            out[i, KIND] = 0
+        if out[i, FORMAT] != 0 and out[i, HEIGHT] > 0 and out[i, WIDTH] > 0:
+            out[i, BITS], out[i, ORIENTATION] = 8, 1
+        else:
+            out[i] = 0

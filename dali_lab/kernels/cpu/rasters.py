@@ -11,24 +11,11 @@ import numpy as np
 from numba import types as nb_types
 
 from dali_lab.kernels.arrays import Array, Integer
+from dali_lab.kernels.cpu.header_table import BMP, CHANNELS, ENTRIES, FORMAT, HEIGHT, PITCH, PIXEL, PNG, START
 from dali_lab.kernels.cpu.machine.foreign import call0, call1, call3, call7, whole
 from dali_lab.kernels.cpu.machine.row_vectors import four_bytes, nearest_bytes
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, part
-from dali_lab.kernels.cpu.raster_headers import (
-    BMP,
-    BYTES,
-    CHANNELS,
-    ENTRIES,
-    HEIGHT,
-    IDAT,
-    KIND,
-    PITCH,
-    PIXEL,
-    PNG,
-    START,
-    big,
-    little,
-)
+from dali_lab.kernels.cpu.raster_headers import BYTES, IDAT, big, little
 
 FUNCTIONS = (
     "libdeflate_alloc_decompressor",
@@ -196,7 +183,7 @@ def _palette(data: Array, header: Array, color: int, weights: Array) -> Any:
     """The palette of a picture in the colours that are wanted, ``uint8[entries, 3]``."""
     entries = header[ENTRIES]
     table = np.empty((entries, 3), np.uint8)
-    is_bmp = header[KIND] == BMP
+    is_bmp = header[FORMAT] == BMP
     at, step = (14 + little(data, 14), 4) if is_bmp else (header[START], 3)
     for k in range(entries):
         stored = data[at + step * k : at + step * k + 3]
@@ -215,7 +202,7 @@ def _decode(
     """Decode one picture; whether nothing is wrong with it."""
     data = array_at(address, (length,), BYTES)
     pixel, pitch, start = header[PIXEL], header[PITCH], address + header[START]
-    if header[KIND] == PNG:
+    if header[FORMAT] == PNG:
         size = header[HEIGHT] * pitch
         source, count = _gather(functions, address, data, packed)
         if count == 0:
@@ -230,8 +217,8 @@ def _decode(
     top, left, bottom, right = window[0], window[1], window[2], window[3]
     channels = header[CHANNELS] if color == AS_STORED else 1 if color == GRAY else 3
     width = right - left
-    backwards = (header[KIND] == BMP) != (color == BGR)
-    table = _palette(data, header, color, weights[header[KIND]]) if header[ENTRIES] else np.empty((0, 3), np.uint8)
+    backwards = (header[FORMAT] == BMP) != (color == BGR)
+    table = _palette(data, header, color, weights[header[FORMAT]]) if header[ENTRIES] else np.empty((0, 3), np.uint8)
     for y in range(top, bottom):
         source = array_at(start + y * pitch + left * pixel, (width * pixel,), BYTES)
         target = array_at(out + (y - top) * width * channels, (width * channels,), BYTES)
@@ -239,7 +226,7 @@ def _decode(
             if not _look_up(source, target, table, channels):
                 return False
         else:
-            _put_row(source, target, pixel, channels, backwards, weights[header[KIND]])
+            _put_row(source, target, pixel, channels, backwards, weights[header[FORMAT]])
     return True
 
 
@@ -257,13 +244,13 @@ def decode(
     addresses, lengths
         ``int64[N]``: the files' bytes.
     headers
-        ``int64[N, COLUMNS]``: what :func:`~dali_lab.kernels.cpu.raster_headers.read` says of them.
+        ``int64[N, COLUMNS]``: rows of headers, filled by :func:`~dali_lab.kernels.cpu.raster_headers.read`.
     windows
         ``int64[N, 4]``: ``(y0, x0, y1, x1)`` of what is wanted, within the picture and not empty.
     color
         :data:`AS_STORED`, :data:`GRAY`, :data:`RGB` or :data:`BGR`.
     weights
-        ``int64[4, 4]``: for each kind those of red, green and blue in brightness, of 2¹⁵, and what is added to the sum.
+        ``int64[4, 4]``: by format, those of red, green and blue in brightness, of 2¹⁵, and what is added to the sum.
     outs
         ``int64[N]``: where each window goes, rows of pixels without gaps.
     done
@@ -271,7 +258,7 @@ def decode(
     """
     room, longest = 0, 0
     for i in range(addresses.shape[0]):
-        if headers[i, KIND] == PNG:
+        if headers[i, FORMAT] == PNG:
             room = max(room, (1 + headers[i, HEIGHT]) * headers[i, PITCH])
             longest = max(longest, lengths[i])
     unpacker: Any = 0
@@ -279,7 +266,7 @@ def decode(
         unpacker = call0(functions[_NEW])
     raw, packed = np.empty(room + _BEYOND, np.uint8), np.empty(longest, np.uint8)
     for i in range(addresses.shape[0]):
-        if headers[i, KIND] != PNG or unpacker != 0:
+        if headers[i, FORMAT] != PNG or unpacker != 0:
             done[i] = _decode(
                 functions, unpacker, addresses[i], lengths[i], headers[i], windows[i], color, weights, outs[i], raw,
                 packed,

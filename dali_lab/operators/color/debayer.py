@@ -94,7 +94,7 @@ class Debayer(Operator):
         return out
 
     def _by_opencv(self, call: Call, data: Batch, out: Batch, positions: npt.NDArray[np.int64]) -> None:
-        from dali_lab.codecs.opencv import module
+        from dali_lab.codecs.backends.opencv import module
 
         cv2 = module()
         codes = [getattr(cv2, f"COLOR_Bayer{tile}2RGB_VNG") for tile in _TILES]

@@ -51,7 +51,8 @@ class JpegCompressionDistortion(Operator):
 
     def _by_library(self, call: Call, data: Batch, out: Batch, quality: npt.NDArray[np.int64]) -> None:
         """Encode and decode by the library, with the same result, while the kernel is being compiled."""
-        from dali_lab.codecs.image import CodecError, jpeg_round_trip
+        from dali_lab.codecs.encoded import CodecError
+        from dali_lab.codecs.encoding import jpeg_round_trip
 
         sources, targets = data.arrays(), out.arrays()
         for index, level in enumerate(quality.tolist()):

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.codecs.backends import libjpeg
+from dali_lab.codecs.decoding import decode
+from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.headers import Headers, read_headers
-from dali_lab.model import buffers
+from dali_lab.codecs.job import Job
+from dali_lab.codecs.plan import GPU, LIBJPEG, Wanted
+from dali_lab.kernels.cpu.header_table import ORIENTATION
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import ANY_DATA, BGR, BOOL, GRAY, RGB, UINT8, YCbCr, numpy_dtype
-from dali_lab.model.errors import SampleError
+from dali_lab.model.errors import DaliLabError
 from dali_lab.model.undecoded import Undecoded
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, integer, register, string
 from dali_lab.schema.operator import Extent
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
 
 ENCODED = Input(
     "data",
@@ -128,183 +136,93 @@ class ImageDecoder(Operator):
         data = encoded_bytes(call, inputs[0])
         if self.value("dtype") == BOOL:
             raise call.problem("takes a type of numbers, got BOOL", argument="dtype")
-        headers = read_headers(data.addresses, data.shapes[:, 0], data.array)
-        regions = self.regions(call, self._sizes(call, headers), inputs[1:]) if self.needs_sizes else None
+        headers, wanted = read_headers(data), self._wanted()
+        windows = None
+        if self.needs_sizes:
+            for index, error in headers.problems.items():
+                raise self._failure(call, data, index, error) from error
+            windows = self.regions(call, headers.sizes(wanted.adjust_orientation), inputs[1:])
         if call.gpu is not None:
-            return self._run_mixed(call, data, headers, regions)
-        if call.defer:
-            batch = self._deferred(call, data, headers, regions)
-            if batch is not None:
-                return batch
-        return self._decode(call, data, headers, regions)
+            return self._run_mixed(call, call.gpu, data, headers, wanted, windows)
+        job = Job(data, headers, wanted, windows)
+        return (self._deferred(call, job) if call.defer else None) or self._decode(call, job)
 
-    def _deferred(
-        self, call: Call, data: Batch, headers: Headers, regions: npt.NDArray[np.int64] | None
-    ) -> Batch | None:
+    def _wanted(self) -> Wanted:
+        names = "adjust_orientation", "use_fast_idct"
+        return Wanted(self.value("output_type").name, numpy_dtype(self.value("dtype")), *map(self.value, names))
+
+    def _deferred(self, call: Call, job: Job) -> Batch | None:
         """The undecoded pictures of a chunk for the consumer's kernel, if it can decode them all."""
-        from dali_lab.codecs import image, libjpeg, plain
-
-        if self.value("dtype") != UINT8 or not libjpeg.available():
+        upright = not job.wanted.adjust_orientation or bool((job.headers.table[:, ORIENTATION] == 1).all())
+        if job.wanted.output_type not in ("RGB", "BGR") or not upright or job.failures:
             return None
-        color = self.value("output_type").name
-        found = plain.upright_windows(
-            headers,
-            color,
-            windows=regions,
-            adjust_orientation=self.value("adjust_orientation"),
-            max_pixels=image.MAX_PIXELS,
-        )
-        if found is None:
+        if any(route[0] != LIBJPEG for route in job.routes) or not libjpeg.available():
             return None
         undecoded = Undecoded(
-            data.addresses,
-            data.shapes[:, 0],
-            *found,
-            color,
-            self.value("use_fast_idct"),
-            lambda wanted: self._decode(call, data, headers, regions, wanted),
+            job.data.addresses,
+            job.data.shapes[:, 0],
+            np.concatenate([job.headers.sizes(), job.shapes[:, 2:]], axis=1),
+            job.windows,
+            job.wanted.output_type,
+            job.wanted.use_fast_idct,
+            lambda only: self._decode(call, job, only),
         )
-        batch = Batch(np.zeros(len(data), np.int64), undecoded.shapes, UINT8, "HWC", (), data.sources)
+        batch = Batch(np.zeros(len(job), np.int64), undecoded.shapes, UINT8, "HWC", (), job.data.sources)
         batch.undecoded = undecoded
         return batch
 
-    def _decode(
-        self,
-        call: Call,
-        data: Batch,
-        headers: Headers,
-        regions: npt.NDArray[np.int64] | None,
-        wanted: npt.NDArray[np.bool_] | None = None,
-    ) -> Batch:
-        """Decode the pictures of a chunk, or those that are wanted of it."""
-        done, result = self._decode_plain(call, data, headers, regions, wanted)
-        left = np.flatnonzero(~done if wanted is None else wanted & ~done)
-        if result is None and len(left) < len(data):
-            result = Batch(np.zeros(len(data), np.int64), np.zeros((len(data), 3), np.int64), UINT8, "HWC")
-        if result is None or len(left) == len(data):
-            result = self._decode_others(call, data, left, headers, regions)
-        elif len(left):
-            others = self._decode_others(call, data, left, headers, regions)
-            addresses, shapes = result.addresses.copy(), result.shapes.copy()
-            addresses[left], shapes[left] = others.addresses, others.shapes
-            result = Batch(addresses, shapes, UINT8, "HWC", result.owners + others.owners)
-        result.sources = data.sources
-        return result
+    def _decode(self, call: Call, job: Job, only: npt.NDArray[np.bool_] | None = None) -> Batch:
+        """Decode the pictures of a chunk, or some of them, on the CPU."""
 
-    def _decode_plain(
-        self,
-        call: Call,
-        data: Batch,
-        headers: Headers,
-        regions: npt.NDArray[np.int64] | None,
-        wanted: npt.NDArray[np.bool_] | None,
-    ) -> tuple[npt.NDArray[np.bool_], Batch | None]:
-        """Decode the plain pictures of a chunk into one block of memory; returns a mask of them, and the chunk."""
-        from dali_lab.codecs import image, plain
+        def allocate(shapes: npt.NDArray[np.int64]) -> Batch:
+            make = call.allocate if call.gpu is None else Batch.allocate
+            return make(shapes, self.value("dtype"), "HWC")
 
-        if self.value("dtype") != UINT8:
-            return np.zeros(len(data), np.bool_), None
-        made: list[Batch] = []
-
-        def allocate(shapes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-            made.append(call.allocate(shapes, UINT8, "HWC"))
-            return made[0].addresses
-
-        done = plain.decode_plain(
-            headers,
-            data.addresses,
-            data.shapes[:, 0],
-            self.value("output_type").name,
-            allocate,
-            windows=regions,
-            adjust_orientation=self.value("adjust_orientation"),
-            use_fast_idct=self.value("use_fast_idct"),
-            max_pixels=image.MAX_PIXELS,
-            only=wanted,
-        )
-        return done, made[0] if made else None
-
-    def _decode_others(
-        self,
-        call: Call,
-        data: Batch,
-        which: npt.NDArray[np.int64],
-        headers: Headers,
-        regions: npt.NDArray[np.int64] | None,
-    ) -> Batch:
-        """Decode pictures of a chunk, each into memory of its own; `which` are their indices."""
-        from dali_lab.codecs import image
-
-        places = which.tolist()
-        dtype = self.value("dtype")
-        arrays, failures = image.decode(
-            [data.array(place) for place in places],
-            regions=None if regions is None else regions[which],
-            output_type=self.value("output_type").name,
-            dtype=numpy_dtype(dtype),
-            adjust_orientation=self.value("adjust_orientation"),
-            use_fast_idct=self.value("use_fast_idct"),
-            allocate=buffers.empty,
-            headers=[headers[place] for place in places],
-        )
+        failures = decode(job, allocate, only)
         if failures:
-            index, reason = failures[0]
-            raise self._failure(call, data, places[index], reason)
-        return Batch.of(arrays, "HWC", dtype)  # type: ignore[arg-type]
+            index = min(failures)
+            raise self._failure(call, job.data, index, failures[index])
+        job.out.sources = job.data.sources
+        return job.out
 
-    def _run_mixed(self, call: Call, data: Batch, headers: Headers, regions: npt.NDArray[np.int64] | None) -> Batch:
-        """Decode supported pictures on the GPU, and the rest on the CPU; data and regions are on the CPU."""
-        from dali_lab.codecs.nvimgcodec_gpu import gpu_decoder
+    def _run_mixed(
+        self,
+        call: Call,
+        gpu: Launcher,
+        data: Batch,
+        headers: Headers,
+        wanted: Wanted,
+        windows: npt.NDArray[np.int64] | None,
+    ) -> Batch:
+        """Decode on the GPU as far as headers say that it can, and the rest on the CPU, where `data` is."""
+        from dali_lab.codecs.backends.nvimgcodec_gpu import gpu_decoder
 
-        gpu = call.gpu
-        assert gpu is not None
-        output_type = self.value("output_type").name
-        dtype = self.value("dtype")
-        turn = self.value("adjust_orientation")
-        windows = [None] * len(data) if regions is None else [tuple(row) for row in regions.tolist()]
         decoder = None
-        if gpu.device.kind == "cuda" and dtype == UINT8 and output_type in ("RGB", "BGR", "GRAY"):
+        if gpu.device.kind == "cuda":
             decoder = gpu_decoder(gpu.device, bool(self.values.get("jpeg_fancy_upsampling")))
-        addresses = np.zeros(len(data), np.int64)
-        shapes = np.zeros((len(data), 3), np.int64)
-        pitches = np.zeros(len(data), np.int64)
-        if decoder is not None:
-            buffers = data.arrays()
-            addresses, shapes, pitches, images = decoder.decode(
-                buffers, windows, output_type, gpu.stream, adjust_orientation=turn
-            )
-            gpu.afterwards(lambda event: decoder.keep(event, images))
-        left = np.flatnonzero(addresses == 0)
-        if len(left):
-            rest = gpu.upload(self._decode_others(call, data, left, headers, regions))
-            if len(left) == len(data):
-                rest.sources = data.sources
-                return rest
-            addresses[left], shapes[left] = rest.addresses, rest.shapes
-        out = call.allocate(shapes, dtype, "HWC")
-        rows = shapes[:, 1:].prod(axis=1)
-        pitches[left] = rows[left]
-        if (pitches == rows).all():
-            call.kernels("copy").copy(addresses, out.addresses, out.sizes, out.itemsize)
-        else:  # rows that the decoder padded
-            whole, wanted = (np.column_stack([shapes[:, 0], width]) for width in (pitches, rows))
-            call.kernels("copy").copy_window(addresses, out.addresses, whole, np.zeros_like(whole), wanted, 1)
-        out.sources = data.sources
-        return out
-
-    def _sizes(self, call: Call, headers: Headers) -> npt.NDArray[np.int64]:
-        """Height and width of each picture as displayed, ``int64[N, 2]``."""
-        for index, info in headers.others.items():
-            if isinstance(info, Exception):
-                raise call.problem(f"cannot decode the picture: {info}", sample=index) from info
-        return headers.displayed_sizes() if self.value("adjust_orientation") else headers.sizes
+        job = Job(data, headers, wanted._replace(on_gpu=decoder is not None), windows)
+        there = [index for index, route in enumerate(job.routes) if GPU in route and index not in job.failures]
+        left = np.ones(len(data), np.bool_)
+        if decoder is not None and there:
+            job.out = call.allocate(job.shapes, self.value("dtype"), "HWC")
+            left[there] = False
+            left[decoder.on(gpu).decode(job, there)] = True
+            if not left.any():
+                job.out.sources = data.sources
+                return job.out
+        rest = self._decode(call, Job(data, headers, wanted, windows), left)
+        if left.all():
+            return gpu.upload(rest)
+        places = np.flatnonzero(left)
+        rest = gpu.upload(rest.take(places))
+        call.kernels("copy").copy(rest.addresses, job.out.addresses[places], rest.sizes, rest.itemsize)
+        job.out.sources = data.sources
+        return job.out
 
     @staticmethod
-    def _failure(call: Call, data: Batch, index: int, reason: str) -> SampleError:
+    def _failure(call: Call, data: Batch, index: int, reason: CodecError) -> DaliLabError:
         source = data.sources[index] if data.sources is not None and index < len(data.sources) else None
-        error = call.problem(f"cannot decode the picture: {reason}", sample=index, source=source)
-        assert isinstance(error, SampleError)
-        return error
+        return call.problem(f"cannot decode the picture: {reason}", sample=index, source=source)
 
 
 def sample_files() -> list[npt.NDArray[np.uint8]]:

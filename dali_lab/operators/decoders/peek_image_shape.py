@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from dali_lab.codecs.headers import read_headers
+from dali_lab.kernels.cpu.header_table import CHANNELS, COLOR, RGBX
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import (
     ANY_DATA,
@@ -52,27 +54,18 @@ class PeekImageShape(Operator):
             raise self.fail(f"is one of {names}, not {self.value('dtype').name}", "dtype")
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.codecs import image
-        from dali_lab.codecs.headers.bmp import has_fourth_channel
-
         if data.dtype != UINT8 or data.ndim != 1:
             raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
-        color = self.value("image_type")
-        channels = None if color == ANY_DATA else 1 if color == GRAY else 3
-        buffers = data.arrays()
-        shapes = image.peek_shapes(buffers, adjust_orientation=self.value("adjust_orientation"), channels=channels)
-        if color == ANY_DATA:
-            shapes[[has_fourth_channel(buffer) for buffer in buffers], 2] = 4
-        unknown = (shapes == 0).all(axis=1)
-        if unknown.any():
-            index = int(unknown.argmax())
+        headers = read_headers(data, to_decode=False)
+        for index, error in headers.problems.items():
             source = data.sources[index] if data.sources is not None else None
-            try:
-                image.peek(buffers[index])
-                reason = "its header holds no size"
-            except image.CodecError as error:
-                reason = str(error)
-            raise call.problem(f"cannot read the shape of the picture: {reason}", sample=index, source=source)
+            raise call.problem(f"cannot read the shape of the picture: {error}", sample=index, source=source)
+        channels = headers.table[:, CHANNELS, None]
+        if self.value("image_type") != ANY_DATA:
+            channels = np.full_like(channels, 1 if self.value("image_type") == GRAY else 3)
+        else:
+            channels = np.where(headers.table[:, COLOR, None] == RGBX, 4, channels)
+        shapes = np.concatenate([headers.sizes(self.value("adjust_orientation")), channels], axis=1)
         return Batch.dense(shapes.astype(numpy_dtype(self.value("dtype"))), dtype=self.value("dtype"))
 
     @classmethod

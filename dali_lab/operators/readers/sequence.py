@@ -87,30 +87,33 @@ class Sequence(ListReader):
         return tuple(self._paths.names[frame] for frame in self._frames[rows, 0].tolist())
 
     def run(self, call: Call) -> Batch:
-        from dali_lab.codecs import image
+        from dali_lab.codecs.decoding import decode
+        from dali_lab.codecs.headers import read_headers
+        from dali_lab.codecs.job import Job
+        from dali_lab.codecs.plan import Wanted
 
         assert self._paths is not None
         length = self.value("sequence_length")
         frames = self._frames[call.ticket[call.start : call.start + call.count]].reshape(-1)
         names = tuple(self._paths.names[frame] for frame in frames.tolist())
         encoded = read_files(call, self._paths, frames, names, per_sample=length)
-        arrays, failures = image.decode(encoded.arrays(), output_type=self.value("image_type").name)
-        if failures:
-            index, reason = failures[0]
-            raise call.problem(f"cannot decode the frame: {reason}", sample=index // length, source=names[index])
-        shapes = np.array([array.shape for array in arrays if array is not None], np.int64)
-        first = shapes.reshape(-1, length, 3)[:, 0]
-        odd = (shapes != np.repeat(first, length, axis=0)).any(axis=1)
-        if odd.any():
+        job = Job(encoded, read_headers(encoded), Wanted(self.value("image_type").name))
+        first = job.shapes[::length]
+        odd = (job.shapes != np.repeat(first, length, axis=0)).any(axis=1)
+        if odd.any() and not job.failures:
             index = int(odd.argmax())
             raise call.problem(
-                f"a frame of shape {shapes[index].tolist()} follows one of {first[index // length].tolist()}",
+                f"a frame of shape {job.shapes[index].tolist()} follows one of {first[index // length].tolist()}",
                 sample=index // length,
                 source=names[index],
             )
         out = call.allocate(np.concatenate([np.full((len(first), 1), length), first], 1), UINT8, "FHWC")
-        for index in range(len(first)):
-            np.stack(arrays[index * length : (index + 1) * length], out=out.array(index))  # type: ignore[arg-type]
+        failures = job.failures or decode(job, lambda _: out.unfolded())
+        if failures:
+            index = min(failures)
+            raise call.problem(
+                f"cannot decode the frame: {failures[index]}", sample=index // length, source=names[index]
+            )
         out.sources = names[::length]
         return out
 

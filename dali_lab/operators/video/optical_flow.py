@@ -85,7 +85,7 @@ class OpticalFlow(Operator):
             )
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
-        from dali_lab.codecs.opencv import module
+        from dali_lab.codecs.backends.opencv import module
 
         frames = inputs[0]
         self._check(call, frames)

@@ -179,10 +179,10 @@ def write_tile(folder: Path, name: str, before: Picture | None, after: Picture) 
 def _read(path: Path) -> Picture | None:
     try:
         data = path.read_bytes()
-        info = peek(data)
+        header = peek(data)
     except (OSError, CodecError):
         return None
-    return Picture(data, "image/jpeg", info.width, info.height)
+    return Picture(data, "image/jpeg", header.width, header.height)
 
 
 def _frame(view: View, index: int = 0) -> Frame:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.headers import peek
+from dali_lab.kernels.cpu.header_table import JPEG
 
 Array = npt.NDArray[Any]
 
@@ -172,11 +173,11 @@ def encoded_picture(data: Array, size: int) -> Picture | None:
         return None
     flag = cv2.IMREAD_COLOR
     try:
-        info = peek(flat)
+        header = peek(flat)
     except CodecError:
         return None
-    if info.format == "jpeg":
-        reduced = [divisor for divisor in _REDUCED if max(info.height, info.width) >= divisor * size]
+    if header.format == JPEG:
+        reduced = [divisor for divisor in _REDUCED if max(header.height, header.width) >= divisor * size]
         flag = getattr(cv2, f"IMREAD_REDUCED_COLOR_{max(reduced)}") if reduced else flag
     elif flat.size > _LARGE_FILE:
         return None  # only JPEG can be decoded small; the decoder's own node shows this one

@@ -8,11 +8,11 @@ import struct
 import numpy as np
 import pytest
 
-from dali_lab.codecs import imagecodecs_backend
+from dali_lab.codecs.backends import imagecodecs as backend
 from dali_lab.codecs.headers import peek
-from dali_lab.codecs.image import decode_one
+from tests.unit.codecs.decoding import decode_one
 
-pytestmark = pytest.mark.skipif(not imagecodecs_backend.available(), reason="needs imagecodecs")
+pytestmark = pytest.mark.skipif(not backend.available(), reason="needs imagecodecs")
 
 
 def tiff(values: np.ndarray[tuple[int, int], np.dtype[np.int64]], bits: int, color: int) -> bytes:

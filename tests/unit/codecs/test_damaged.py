@@ -7,15 +7,19 @@ import struct
 import numpy as np
 import pytest
 
-from dali_lab.codecs import convert, image, opencv
+from dali_lab.codecs import convert
+from dali_lab.codecs.backends import opencv
+from dali_lab.codecs.encoded import CodecError
+from dali_lab.codecs.headers import peek
 from tests.programs import run_python
 from tests.unit.codecs import pictures
+from tests.unit.codecs.decoding import decode, decode_one
 
 FUZZ = """
 import zlib, struct, sys
 import numpy as np
-from dali_lab.codecs import image, opencv
 from tests.unit.codecs import pictures
+from tests.unit.codecs.decoding import decode
 
 def mended(data):
     out, at = bytearray(data[:8]), 8
@@ -49,7 +53,7 @@ for _ in range(int(sys.argv[2])):
         data = bytes(data)
         chunk.append(mended(data) if data[:4] == b"\\x89PNG" and random.integers(2) else data)
     wanted = ("RGB", "GRAY", "ANY_DATA")[random.integers(3)]
-    arrays, failures = image.decode(chunk, output_type=wanted, max_pixels=1 << 22)
+    arrays, failures = decode(chunk, output_type=wanted, max_pixels=1 << 22)
     broken = {index for index, reason in failures if reason}
     assert broken == {index for index, array in enumerate(arrays) if array is None}
     decoded += len(chunk) - len(broken)
@@ -74,15 +78,15 @@ def test_ends_that_are_missing() -> None:
         (bmp, 1, f"truncated BMP: {len(bmp) - 1} of {len(bmp)} bytes"),
         (bmp, 999, f"truncated BMP: {len(bmp) - 999} of {len(bmp)} bytes"),
     ):
-        assert image.decode([data[:-missing]])[1] == [(0, reason)]
-        assert not image.decode([data])[1]
+        assert decode([data[:-missing]])[1] == [(0, reason)]
+        assert not decode([data])[1]
 
 
 def test_failures_leave_the_others() -> None:
     good = pictures.all_files()["jpeg 420"]
     other = pictures.all_files()["png rgb"]
     files = [good, good[: len(good) // 2], other, other[:200], b"", b"text", good]
-    arrays, failures = image.decode(files)
+    arrays, failures = decode(files)
     assert [index for index, _ in failures] == [1, 3, 4, 5]
     reasons = dict(failures)
     assert reasons[1] == "truncated JPEG"
@@ -96,27 +100,27 @@ def test_bombs_are_refused() -> None:
     header = struct.pack(">IIBBBBB", 60000, 60000, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", b""), (b"IEND", b""))
     bomb = b"\x89PNG\r\n\x1a\n" + b"".join(pictures.chunk(*chunk) for chunk in chunks)
-    with pytest.raises(image.CodecError, match="more than the limit"):
-        image.decode_one(bomb)
+    with pytest.raises(CodecError, match="more than the limit"):
+        decode_one(bomb)
     small = pictures.jpegs()["jpeg 420"]
-    with pytest.raises(image.CodecError, match="limit of 1000"):
-        image.decode_one(small, max_pixels=1000)
-    image.decode_one(small, max_pixels=pictures.HEIGHT * pictures.WIDTH)
+    with pytest.raises(CodecError, match="limit of 1000"):
+        decode_one(small, max_pixels=1000)
+    decode_one(small, max_pixels=pictures.HEIGHT * pictures.WIDTH)
 
 
 @pytest.mark.parametrize("region", [(0, 0, 0, 5), (5, 5, 4, 9), (-1, 0, 5, 5), (0, 0, 9999, 5), (0, 0, 5, 9999)])
 def test_regions_outside(region: tuple[int, int, int, int]) -> None:
     for name in ("jpeg 420", "png rgb"):
-        with pytest.raises(image.CodecError, match="not inside"):
-            image.decode_one(pictures.all_files()[name], region=region)
+        with pytest.raises(CodecError, match="not inside"):
+            decode_one(pictures.all_files()[name], region=region)
 
 
 def test_chatter_stays_off_the_terminal() -> None:
     program = (
-        "from dali_lab.codecs import image\n"
         "from tests.unit.codecs import pictures\n"
+        "from tests.unit.codecs.decoding import decode\n"
         "files = pictures.all_files()\n"
-        "image.decode([files['jpeg 420'], files['jpeg 420'][:900], files['bmp rgb'][:300], files['tiff rgb']])\n"
+        "decode([files['jpeg 420'], files['jpeg 420'][:900], files['bmp rgb'][:300], files['tiff rgb']])\n"
     )
     assert run_python("-c", program).stderr == ""
 
@@ -127,12 +131,12 @@ def test_progressive_jpeg_with_very_many_scans() -> None:
 
     picture = np.random.default_rng(3).integers(0, 256, (40, 40, 3), np.uint8)
     data = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_PROGRESSIVE, 1])[1].tobytes()
-    assert image.decode_one(data).shape == (40, 40, 3)
+    assert decode_one(data).shape == (40, 40, 3)
     last = data.rindex(b"\xff\xda")
     many = data[:last] + data[last:-2] * 256 + data[-2:]
-    with pytest.raises(image.CodecError, match="more than the limit of 256"):
-        image.decode_one(many)
-    assert image.peek(many).progressive
+    with pytest.raises(CodecError, match="more than the limit of 256"):
+        decode_one(many)
+    assert peek(many).progressive
 
 
 @pytest.mark.parametrize(
@@ -149,6 +153,6 @@ def test_several_exif_blocks(turns: tuple[int | None, ...], expected: int) -> No
         return b"\xff\xe1" + struct.pack(">H", len(body) + 2) + body
 
     data = plain[:2] + b"".join(map(block, turns)) + plain[2:]
-    wanted = convert.upright(image.decode_one(plain), expected)
-    np.testing.assert_array_equal(image.decode_one(data), wanted)
-    assert image.peek(data).displayed_size == wanted.shape[:2]
+    wanted = convert.upright(decode_one(plain), expected)
+    np.testing.assert_array_equal(decode_one(data), wanted)
+    assert peek(data).displayed_size == wanted.shape[:2]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 
 import numpy as np
 import pytest
 
-from dali_lab.codecs import image, imagecodecs_backend, nvimgcodec, turbojpeg
+from dali_lab.codecs.backends import imagecodecs, nvimgcodec, simplejpeg
+from dali_lab.codecs.headers import read_headers
 from tests.programs import run_python
 from tests.unit.codecs import oracle, pictures
+from tests.unit.codecs.decoding import batch, decode, decode_one
 
 types = oracle.types
 OUTPUT_TYPES = ("RGB", "BGR", "GRAY", "YCbCr", "ANY_DATA")
@@ -31,7 +34,7 @@ def files_for(output_type: str) -> dict[str, bytes]:
 def test_equals_dali(output_type: str, dtype: type) -> None:
     files = files_for(output_type)
     wanted = oracle.images(list(files.values()), output_type=getattr(types, output_type), dtype=DTYPES[dtype])
-    arrays, failures = image.decode(list(files.values()), output_type=output_type, dtype=dtype)
+    arrays, failures = decode(list(files.values()), output_type=output_type, dtype=dtype)
     assert not failures
     for name, array, reference in zip(files, arrays, wanted, strict=True):
         assert array is not None
@@ -44,19 +47,19 @@ def test_equals_dali(output_type: str, dtype: type) -> None:
 def test_orientation(adjust: bool) -> None:
     files = [data for name, data in pictures.all_files().items() if "orientation" in name]
     wanted = oracle.images(files, adjust_orientation=adjust)
-    arrays, failures = image.decode(files, adjust_orientation=adjust)
+    arrays, failures = decode(files, adjust_orientation=adjust)
     assert not failures
-    shapes = image.peek_shapes(files, adjust_orientation=adjust, channels=3)
-    for array, reference, shape in zip(arrays, wanted, shapes, strict=True):
+    sizes = read_headers(batch(files)).sizes(adjust)
+    for array, reference, size in zip(arrays, wanted, sizes, strict=True):
         np.testing.assert_array_equal(array, reference)
         assert array is not None
-        assert array.shape == tuple(shape)
+        assert array.shape == (*size, 3)
 
 
 def test_fast_idct() -> None:
     files = list(pictures.jpegs().values())
     wanted = oracle.images(files, use_fast_idct=True)
-    arrays, _ = image.decode(files, use_fast_idct=True)
+    arrays, _ = decode(files, use_fast_idct=True)
     for array, reference in zip(arrays, wanted, strict=True):
         np.testing.assert_array_equal(array, reference)
 
@@ -65,7 +68,7 @@ def test_fast_idct() -> None:
 @pytest.mark.parametrize("output_type", ["RGB", "GRAY", "ANY_DATA"])
 def test_region_is_a_crop_of_the_whole(output_type: str, adjust: bool) -> None:
     files = list(pictures.all_files().values())
-    whole, failures = image.decode(files, output_type=output_type, adjust_orientation=adjust)
+    whole, failures = decode(files, output_type=output_type, adjust_orientation=adjust)
     assert not failures
     random = np.random.default_rng(1)
     for _ in range(4):
@@ -75,7 +78,7 @@ def test_region_is_a_crop_of_the_whole(output_type: str, adjust: bool) -> None:
             for axis in (0, 1):
                 low = random.integers(array.shape[axis])
                 regions[index, [axis, axis + 2]] = low, random.integers(low + 1, array.shape[axis] + 1)
-        parts, failures = image.decode(files, regions=regions, output_type=output_type, adjust_orientation=adjust)
+        parts, failures = decode(files, regions=regions, output_type=output_type, adjust_orientation=adjust)
         assert not failures
         for array, part, (y0, x0, y1, x1) in zip(whole, parts, regions, strict=True):
             assert array is not None
@@ -85,56 +88,25 @@ def test_region_is_a_crop_of_the_whole(output_type: str, adjust: bool) -> None:
 def test_what_dali_refuses_is_decoded() -> None:
     gray_alpha = np.dstack([pictures.gray(), pictures.alpha()])
     data = pictures.pil(gray_alpha, "PNG")
-    np.testing.assert_array_equal(image.decode_one(data, output_type="ANY_DATA"), gray_alpha)
-    np.testing.assert_array_equal(image.decode_one(data, output_type="RGB"), np.dstack([pictures.gray()] * 3))
-    assert image.decode_one(pictures.jpegs()["jpeg cmyk"], output_type="ANY_DATA").shape[2] == 4
+    np.testing.assert_array_equal(decode_one(data, output_type="ANY_DATA"), gray_alpha)
+    np.testing.assert_array_equal(decode_one(data, output_type="RGB"), np.dstack([pictures.gray()] * 3))
+    assert decode_one(pictures.jpegs()["jpeg cmyk"], output_type="ANY_DATA").shape[2] == 4
     gray_jpeg = pictures.jpegs()["jpeg gray"]
     np.testing.assert_array_equal(
-        image.decode_one(gray_jpeg, output_type="ANY_DATA"), image.decode_one(gray_jpeg, output_type="GRAY")
+        decode_one(gray_jpeg, output_type="ANY_DATA"), decode_one(gray_jpeg, output_type="GRAY")
     )
     bitmap = pictures.pil(pictures.gray(), "TIFF", "1")
-    assert set(np.unique(image.decode_one(bitmap, output_type="GRAY"))) == {0, 255}
+    assert set(np.unique(decode_one(bitmap, output_type="GRAY"))) == {0, 255}
 
 
-def test_given_memory_is_filled() -> None:
-    given: list[np.ndarray] = []
-
-    def allocate(shape: tuple[int, int, int], dtype: np.dtype) -> np.ndarray:
-        given.append(np.empty(shape, dtype))
-        return given[-1]
-
-    files = pictures.all_files()
-    arrays, _ = image.decode(list(files.values()), allocate=allocate)
-    plain, _ = image.decode(list(files.values()))
-    taken = 0
-    for array, reference in zip(arrays, plain, strict=True):
-        np.testing.assert_array_equal(array, reference)
-        taken += any(array is memory or np.shares_memory(array, memory) for memory in given)
-    assert taken == len(given) > 5
-
-
-@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda data: np.frombuffer(data, np.uint8)])
-def test_kinds_of_buffers(kind: type) -> None:
-    for name in ("jpeg orientation 6", "jpeg quality 75", "png rgb", "tiff rgb", "pnm p6", "webp lossy", "bmp rgb"):
-        data = pictures.all_files()[name]
-        np.testing.assert_array_equal(image.decode_one(kind(data)), image.decode_one(data), err_msg=name)
-
-
-def test_results_do_not_alias_the_input() -> None:
-    for name in ("pnm p5", "pnm p6", "bmp rgb"):
-        array = image.decode_one(pictures.others()[name], output_type="ANY_DATA")
-        assert array.flags.writeable
-
-
-@pytest.mark.parametrize("missing", [(nvimgcodec,), (turbojpeg,), (nvimgcodec, turbojpeg, imagecodecs_backend)])
-def test_without_a_backend(missing: tuple[object, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("missing", [(nvimgcodec,), (simplejpeg,), (nvimgcodec, simplejpeg, imagecodecs)])
+def test_without_a_backend(missing: tuple[ModuleType, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     files = {**pictures.jpegs(), **pictures.pngs(), **pictures.others()}
-    wanted, _ = image.decode(list(files.values()))
+    compiled = ("libjpeg", "rasters")
+    wanted, _ = decode(list(files.values()), without=compiled)
     for module in missing:
-        monkeypatch.setattr(module, "_missing", True)
-        for name in ("_module", "_decode"):
-            monkeypatch.setattr(module, name, None, raising=False)
-    arrays, failures = image.decode(list(files.values()))
+        monkeypatch.setattr(module, "available", lambda: False)
+    arrays, failures = decode(list(files.values()), without=compiled)
     # OpenCV rounds CMYK and 16-bit palettes otherwise; without imagecodecs too it misreads some TIFF.
     rounded = ("jpeg cmyk", "jpeg ycck", "tiff palette")
     exempt = ("tiff rgba", "tiff float", "tiff rgb float", "tiff tiles") if len(missing) == 3 else ()
@@ -146,17 +118,11 @@ def test_without_a_backend(missing: tuple[object, ...], monkeypatch: pytest.Monk
             np.testing.assert_allclose(array, reference.astype(int), atol=name in rounded, rtol=0, err_msg=name)
 
 
-def test_output_names() -> None:
-    assert [image.output_name(number) for number in range(5)] == list(OUTPUT_TYPES)
-    with pytest.raises(ValueError, match="unknown output type"):
-        image.output_name("HSV")
-
-
 def test_threads_decode_side_by_side() -> None:
     files = list(pictures.jpegs().values()) * 4
-    wanted, _ = image.decode(files)
+    wanted, _ = decode(files)
     with ThreadPoolExecutor(4) as pool:
-        chunks = pool.map(lambda start: image.decode(files[start : start + 7])[0], range(0, len(files), 7))
+        chunks = pool.map(lambda start: decode(files[start : start + 7])[0], range(0, len(files), 7))
         arrays = [array for chunk in chunks for array in chunk]
     for array, reference in zip(arrays, wanted, strict=True):
         np.testing.assert_array_equal(array, reference)
@@ -167,12 +133,12 @@ def test_decoding_after_a_fork() -> None:
     """A child process decodes by itself, and its end does not disturb the parent."""
     program = (
         "import os\n"
-        "from dali_lab.codecs import image\n"
         "from tests.unit.codecs import pictures\n"
+        "from tests.unit.codecs.decoding import decode\n"
         "files = [pictures.jpegs()['jpeg orientation 6']] * 8\n"
-        "image.decode(files)\n"
+        "decode(files)\n"
         "child = os.fork()\n"
-        "failed = bool(image.decode(files)[1])\n"
+        "failed = bool(decode(files)[1])\n"
         "if child == 0:\n"
         "    os._exit(failed)\n"
         "print(os.waitpid(child, 0)[1], failed)\n"
@@ -184,7 +150,7 @@ def test_nothing_is_printed_where_there_are_no_libraries_for_a_gpu() -> None:
     """In a process of its own: the library is loaded once."""
     program = """
 import os
-from dali_lab.codecs import nvimgcodec
+from dali_lab.codecs.backends import nvimgcodec
 nvimgcodec._has_library = lambda name: False
 print(nvimgcodec.available(), "NVIMGCODEC_EXTENSIONS_PATH" in os.environ)
 """

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dali_lab.codecs import image
+from dali_lab.codecs import encoding
+from dali_lab.codecs.encoded import CodecError
 from tests.unit.codecs import oracle, pictures
+from tests.unit.codecs.decoding import decode_one
 
 
 @pytest.mark.parametrize("quality", [1, 5, 50, 75, 95, 100])
@@ -22,28 +24,28 @@ def test_jpeg_round_trip_equals_dali(quality: int) -> None:
 
         built = pipeline()
         built.build()
-        np.testing.assert_array_equal(image.jpeg_round_trip(source, quality), np.array(built.run()[0].at(0)))
+        np.testing.assert_array_equal(encoding.jpeg_round_trip(source, quality), np.array(built.run()[0].at(0)))
 
 
 def test_png_is_lossless() -> None:
     for array in (pictures.rgb(), pictures.rgba(), pictures.gray()[..., None], pictures.rgb16(), pictures.gray16()):
-        back = image.decode_one(image.encode_png(array), output_type="ANY_DATA", dtype=array.dtype)
+        back = decode_one(encoding.encode_png(array), output_type="ANY_DATA", dtype=array.dtype)
         np.testing.assert_array_equal(back.squeeze(), array.squeeze())
 
 
 def test_jpeg_is_close() -> None:
     for array in (pictures.rgb(), pictures.gray()):
-        back = image.decode_one(image.encode_jpeg(array, 95), output_type="ANY_DATA")
+        back = decode_one(encoding.encode_jpeg(array, 95), output_type="ANY_DATA")
         assert np.abs(back.squeeze().astype(int) - array).mean() < 4
 
 
 def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="quality"):
-        image.encode_jpeg(pictures.rgb(), 0)
+        encoding.encode_jpeg(pictures.rgb(), 0)
     with pytest.raises(ValueError, match="level"):
-        image.encode_png(pictures.rgb(), 10)
+        encoding.encode_png(pictures.rgb(), 10)
     for wrong in (np.zeros((4, 4, 2), np.uint8), np.zeros((4, 4, 3), np.float32), np.zeros((0, 4, 3), np.uint8)):
-        with pytest.raises(image.CodecError, match="cannot encode"):
-            image.encode_jpeg(wrong)
-    with pytest.raises(image.CodecError, match="RGB"):
-        image.jpeg_round_trip(pictures.gray(), 50)
+        with pytest.raises(CodecError, match="cannot encode"):
+            encoding.encode_jpeg(wrong)
+    with pytest.raises(CodecError, match="RGB"):
+        encoding.jpeg_round_trip(pictures.gray(), 50)

@@ -6,34 +6,38 @@ import numpy as np
 import pytest
 
 from dali_lab.codecs.encoded import CodecError
-from dali_lab.codecs.headers import peek, peek_shapes
+from dali_lab.codecs.headers import peek, read_headers
+from dali_lab.kernels.cpu import header_table
+from dali_lab.kernels.cpu.header_table import CMYK, PNG
 from tests.programs import run_python
 from tests.unit.codecs import oracle, pictures
+from tests.unit.codecs.decoding import batch
 
 
 @pytest.mark.parametrize("adjust", [True, False])
 def test_sizes_equal_dali(adjust: bool) -> None:
     files = pictures.all_files()
     wanted = oracle.decoded(oracle.fn.peek_image_shape, list(files.values()), adjust_orientation=adjust)[0]
-    shapes = peek_shapes(list(files.values()), adjust_orientation=adjust, channels=3)
-    for name, shape, reference in zip(files, shapes, wanted, strict=True):
-        np.testing.assert_array_equal(shape, reference, err_msg=name)
+    sizes = read_headers(batch(list(files.values()))).sizes(adjust)
+    for name, size, reference in zip(files, sizes, wanted, strict=True):
+        np.testing.assert_array_equal([*size, 3], reference, err_msg=name)
 
 
 def test_details() -> None:
     files = pictures.all_files()
     assert peek(files["jpeg orientation 6"]).orientation == 6
     assert peek(files["jpeg orientation 6"]).displayed_size == (pictures.WIDTH, pictures.HEIGHT)
-    assert peek(files["jpeg ycck"]).color == "ycck"
-    assert peek(files["png gray 16"])[2:9] == (1, "uint16", "png", 1, 16, "gray", 0)
+    assert peek(files["jpeg ycck"]).channels == 4
+    assert peek(files["tiff cmyk"]).color == CMYK
+    assert peek(files["png gray 16"])[:3] == (PNG, 1, 16)
     assert peek(files["png palette"]).channels == 3
     gammas = [peek(files[f"png {name}"]).gamma for name in ("gamma", "gamma of screens", "srgb")]
     assert gammas == [100000, 45455, 45455]
     assert peek(files["jpeg2000 12 bits"]).bits == 12
     assert peek(files["webp alpha"]).channels == 4
-    assert peek(files["tiff rgb float"]).dtype == "float32"
+    assert peek(files["tiff rgb float"]).bits == 32
     assert peek(files["bmp gray"]).channels == 1
-    assert peek(files["pnm p6 16"]).dtype == "uint16"
+    assert peek(files["pnm p6 16"]).bits == 16
 
 
 @pytest.mark.parametrize(
@@ -71,18 +75,31 @@ def test_every_truncation_is_a_codec_error_or_a_header() -> None:
             assert min(info.height, info.width) > 0, name
 
 
-def test_unreadable_headers_have_no_shape() -> None:
+def test_a_header_is_a_row_of_the_table() -> None:
+    """Whichever of a kernel and a parser reads it, and the names of the columns are those of the fields."""
+    for place, name in enumerate(header_table.Header._fields):
+        assert getattr(header_table, name.upper()) == place
+    files = pictures.all_files()
+    headers = read_headers(batch(list(files.values())))
+    assert not headers.problems
+    for index, (name, data) in enumerate(files.items()):
+        read = headers[index]
+        rows = {"turnable": read.turnable, "pixel": read.pixel, "start": read.start, "pitch": read.pitch}
+        parsed = peek(data)._replace(**rows, entries=read.entries)
+        assert read == parsed._replace(color=read.color if read.pixel else parsed.color), name
+
+
+def test_unreadable_headers_are_rows_of_zeros() -> None:
     good = pictures.jpegs()["jpeg 420"]
-    shapes = peek_shapes([good, b"nothing", good])
-    np.testing.assert_array_equal(
-        shapes, [[pictures.HEIGHT, pictures.WIDTH, 3], [0, 0, 0], [pictures.HEIGHT, pictures.WIDTH, 3]]
-    )
-    assert peek_shapes([]).shape == (0, 3)
+    headers = read_headers(batch([good, b"nothing", good]))
+    assert list(headers.problems) == [1]
+    assert headers.table.any(axis=1).tolist() == [True, False, True]
+    assert not len(read_headers(batch([])))
 
 
 def test_backends_are_imported_on_use() -> None:
     program = (
-        "import sys, dali_lab.codecs.image, dali_lab.codecs.audio\n"
+        "import sys, dali_lab.codecs.decoding, dali_lab.codecs.audio\n"
         "heavy = {'nvidia.nvimgcodec', 'imagecodecs', 'simplejpeg', 'soundfile', 'cv2'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -7,7 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dali_lab.codecs import libjpeg
+from dali_lab.codecs.backends import libjpeg
+from dali_lab.kernels.cpu.machine import jpeg
+from dali_lab.kernels.cpu.memory import rows
 from dali_lab.schema.samples import picture
 
 pytestmark = pytest.mark.skipif(not libjpeg.available(), reason="neither imagecodecs nor Pillow brings libjpeg along")
@@ -40,18 +42,16 @@ def decoded(
     fast: bool = False,
 ) -> tuple[list[Pixels], list[bool]]:
     channels = 1 if color == "GRAY" else 3
-    boxes = windows or [(0, 0, *size) for size in sizes]
-    outs = [np.full((y1 - y0, x1 - x0, channels), 7, np.uint8) for y0, x0, y1, x1 in boxes]
-    done = libjpeg.decode(
-        np.array([data.ctypes.data for data in files]),
-        np.array([len(data) for data in files]),
-        np.array([(*size, channels) for size in sizes]),
-        [color] * len(files),
-        np.array([out.ctypes.data for out in outs]),
-        windows=None if windows is None else np.array(windows),
-        use_fast_idct=fast,
-    )
-    return outs, done.tolist()
+    boxes = np.array(windows or [(0, 0, *size) for size in sizes])
+    outs = [np.full((y1 - y0, x1 - x0, channels), 7, np.uint8) for y0, x0, y1, x1 in boxes.tolist()]
+    done, ones = np.zeros(len(files), np.int64), np.ones(len(files), np.int64)
+    shapes = np.array([(*size, channels) for size in sizes])
+    jpeg.decode(
+        *libjpeg.tables(), rows([data.ctypes.data for data in files]), rows([len(data) for data in files]), shapes,
+        rows(boxes), ones, ones * jpeg.COLORS[color], fast, rows([out.ctypes.data for out in outs]), done,
+        np.zeros(jpeg.memory_size(int(shapes[:, 1].max()) * channels), np.int64),
+    )  # fmt: skip
+    return outs, done.astype(bool).tolist()
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
@@ -127,8 +127,6 @@ def test_what_is_below_a_window_is_not_read() -> None:
 
 
 def test_another_binary_interface_is_refused() -> None:
-    from dali_lab.kernels.cpu.machine import jpeg
-
     found = libjpeg._load()
     assert found is not None
     none, shapes, boxes = np.zeros(0, np.int64), np.zeros((0, 3), np.int64), np.zeros((0, 4), np.int64)

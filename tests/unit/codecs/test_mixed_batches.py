@@ -10,7 +10,7 @@ import pytest
 
 import dali_lab
 from dali_lab import fn, types
-from dali_lab.codecs import libjpeg
+from dali_lab.codecs.backends import imagecodecs, libjpeg, nvimgcodec, opencv, simplejpeg
 from dali_lab.errors import DaliLabError
 from tests.unit.codecs import oracle, pictures
 
@@ -28,9 +28,7 @@ OPERATORS: dict[str, dict[str, Any]] = {
 
 def without(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let libjpeg be unusable, as where no wheel brings it along."""
-    monkeypatch.setattr(libjpeg, "_library", None)
-    monkeypatch.setattr(libjpeg, "_missing", True)
-    assert not libjpeg.available()
+    monkeypatch.setattr(libjpeg, "available", lambda: False)
 
 
 def mixture(seed: int) -> list[bytes]:
@@ -122,16 +120,14 @@ def test_errors(operator: str, place: int, damage: Callable[[], bytes], monkeypa
 
 @pytest.mark.skipif(not libjpeg.available(), reason="neither imagecodecs nor Pillow brings libjpeg along")
 def test_one_unusual_picture_does_not_send_the_others_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dali_lab.codecs import image
-
     taken: list[int] = []
-    plain = image.decode
+    for backend in (simplejpeg, nvimgcodec, imagecodecs, opencv):
 
-    def counted(buffers: Any, **arguments: Any) -> Any:
-        taken.append(len(buffers))
-        return plain(buffers, **arguments)
+        def counted(job: Any, which: list[int], decode: Any = backend.decode) -> Any:
+            taken.append(len(which))
+            return decode(job, which)
 
-    monkeypatch.setattr(image, "decode", counted)
+        monkeypatch.setattr(backend, "decode", counted)
     files = [pictures.jpegs()["jpeg 420"], pictures.jpegs()["jpeg orientation 8"]] * 8
     images(files, "image")
     assert taken == []

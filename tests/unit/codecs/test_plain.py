@@ -7,44 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab.codecs import convert, image, libjpeg
+from dali_lab.codecs import convert
+from dali_lab.codecs.backends import libjpeg
+from dali_lab.codecs.backends.libjpeg import as_stored
 from dali_lab.codecs.headers import read_headers
 from dali_lab.codecs.headers.jpeg_chunk import read_orientations
-from dali_lab.codecs.plain import as_stored, decode_plain
 from tests.unit.codecs import pictures
+from tests.unit.codecs.decoding import COMPILED, batch, by_kernels, decode
 
 pytestmark = pytest.mark.skipif(not libjpeg.available(), reason="neither imagecodecs nor Pillow brings libjpeg along")
 
 Array = np.ndarray[Any, Any]
-_AROUND = 32
 
 
 def table_of(files: list[bytes]) -> tuple[Array, Array]:
     """Addresses and sizes of what somebody else keeps alive."""
-    arrays = [np.frombuffer(data, np.uint8) for data in files]
-    return np.array([a.ctypes.data for a in arrays], np.int64), np.array([a.size for a in arrays], np.int64)
-
-
-def decoded(files: list[bytes], output_type: str = "RGB", **arguments: Any) -> list[Array | None]:
-    """Decoded pictures; also asserts that nothing is written beside them."""
-    blocks: list[Array] = []
-    shapes: list[Array] = []
-
-    def allocate(table: Array) -> Array:
-        shapes.append(table)
-        blocks.extend(np.full(int(size) + 2 * _AROUND, 7, np.uint8) for size in table.prod(axis=1))
-        return np.array([block.ctypes.data + _AROUND for block in blocks], np.int64)
-
-    headers = read_headers(*table_of(files), files.__getitem__)
-    arguments = {"max_pixels": 1 << 20, **arguments}
-    done = decode_plain(headers, *table_of(files), output_type, allocate, **arguments)
-    for block in blocks:
-        assert (block[:_AROUND] == 7).all()
-        assert (block[-_AROUND:] == 7).all()
-    return [
-        blocks[place][_AROUND:-_AROUND].reshape(shapes[0][place]) if good else None
-        for place, good in enumerate(done.tolist())
-    ]
+    data = batch(files)
+    return data.addresses, data.shapes[:, 0]
 
 
 def oriented_files(seed: int, count: int = 48) -> list[bytes]:
@@ -71,20 +50,22 @@ def random_windows(sizes: Array, rng: np.random.Generator) -> Array:
 @pytest.mark.parametrize("fast", [False, True])
 def test_pixels_are_those_of_other_decoders(output_type: str, adjust: bool, cut: bool, fast: bool) -> None:
     files = oriented_files(seed=cut)
-    sizes = np.array([info.displayed_size if adjust else info[:2] for info in map(image.peek, files)])
+    sizes = read_headers(batch(files)).sizes(adjust)
     windows = random_windows(sizes, np.random.default_rng(3)) if cut else None
     arguments: dict[str, Any] = {"adjust_orientation": adjust, "use_fast_idct": fast}
-    expected, failures = image.decode(files, output_type=output_type, regions=windows, **arguments)
+    expected, failures = decode(files, windows, COMPILED, output_type=output_type, **arguments)
     assert not failures
-    for array, reference in zip(decoded(files, output_type, windows=windows, **arguments), expected, strict=True):
+    for array, reference in zip(
+        by_kernels(files, windows, output_type=output_type, **arguments), expected, strict=True
+    ):
         assert array is not None
         np.testing.assert_array_equal(array, reference)
 
 
 def test_only_plain_pictures_are_decoded() -> None:
     files = pictures.all_files()
-    wanted, _ = image.decode(list(files.values()))
-    for name, array, reference in zip(files, decoded(list(files.values())), wanted, strict=True):
+    wanted, _ = decode(list(files.values()), without=COMPILED)
+    for name, array, reference in zip(files, by_kernels(list(files.values())), wanted, strict=True):
         jpeg = name.startswith("jpeg") and "2000" not in name and name[5:] not in ("cmyk", "ycck")
         assert (array is not None) == (jpeg or name in pictures.RASTERS + pictures.CURVED), name
         if array is not None:
@@ -92,19 +73,21 @@ def test_only_plain_pictures_are_decoded() -> None:
 
 
 def test_what_is_left_out() -> None:
-    assert decoded([pictures.pngs()[name] for name in pictures.CURVED], "GRAY") == [None] * len(pictures.CURVED)
+    assert by_kernels([pictures.pngs()[name] for name in pictures.CURVED], output_type="GRAY") == [None] * len(
+        pictures.CURVED
+    )
     turned = pictures.jpegs()["jpeg orientation 6"]
     plain = pictures.jpegs()["jpeg quality 75"]
     outside = np.array([[0, 0, pictures.HEIGHT + 1, 5], [0, 0, pictures.WIDTH, pictures.HEIGHT]], np.int64)
     empty = np.array([[3, 3, 3, 9], [9, 9, 3, 12]], np.int64)
-    assert decoded([]) == []
-    assert decoded([plain, turned], "YCbCr") == [None, None]
-    assert decoded([plain, turned], max_pixels=1000) == [None, None]
-    assert decoded([plain, turned], windows=empty) == [None, None]
-    first, second = decoded([plain, turned], windows=outside)
+    assert by_kernels([]) == []
+    assert by_kernels([plain, turned], output_type="YCbCr") == [None, None]
+    assert by_kernels([plain, turned], max_pixels=1000) == [None, None]
+    assert by_kernels([plain, turned], empty) == [None, None]
+    first, second = by_kernels([plain, turned], outside)
     assert first is None
     assert second is not None
-    assert [array is None for array in decoded([plain[:400], plain, turned[:-400], turned, b"", b"junk"])] == [
+    assert [array is None for array in by_kernels([plain[:400], plain, turned[:-400], turned, b"", b"junk"])] == [
         True, False, True, False, True, True,
     ]  # fmt: skip
 
@@ -117,8 +100,8 @@ def test_turned_pictures_are_read_to_the_end() -> None:
         corner = np.array([[1, 2, 9, 8]], np.int64)
         there = as_displayed(corner, sizes, orientation)
         whole = data[:-600]
-        (array,) = decoded([whole], windows=there)
-        _, failures = image.decode([whole], regions=there)
+        (array,) = by_kernels([whole], there)
+        _, failures = decode([whole], there, COMPILED)
         assert (array is None) == (orientation > 1) == bool(failures)
 
 
@@ -173,7 +156,7 @@ def test_damaged_exif_blocks_are_left_to_the_others() -> None:
         for place in rng.integers(at - 4, at + 40, 2).tolist():
             broken[place] = int(rng.choice([0, 1, 3, 5, 18, 255]))
         files.append(bytes(broken))
-    expected, _ = image.decode(files)
-    for array, reference in zip(decoded(files), expected, strict=True):
+    expected, _ = decode(files, without=COMPILED)
+    for array, reference in zip(by_kernels(files), expected, strict=True):
         if array is not None:
             np.testing.assert_array_equal(array, reference)

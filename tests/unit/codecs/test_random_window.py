@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab.codecs import image
+from dali_lab.codecs.headers import read_headers
 from dali_lab.codecs.random_window import crop_windows
 from dali_lab.kernels.streams import GeneratorState
 from tests.unit.codecs import oracle, pictures
+from tests.unit.codecs.decoding import batch as encoded
+from tests.unit.codecs.decoding import decode
 
 fn, types = oracle.fn, oracle.types
 
@@ -65,8 +67,8 @@ def test_chunks_do_not_matter() -> None:
 def test_decoder_takes_the_same_windows() -> None:
     files = [pictures.all_files()[name] for name in ("jpeg 420", "jpeg orientation 6", "png rgb", "webp lossy")]
     wanted = oracle.decoded(fn.decoders.image_random_crop, files, seed=7)[0]
-    windows = crop_windows(image.peek_shapes(files), GeneratorState(7), np.arange(len(files)))
-    arrays, failures = image.decode(files, regions=windows)
+    windows = crop_windows(read_headers(encoded(files)).sizes(displayed=True), GeneratorState(7), np.arange(len(files)))
+    arrays, failures = decode(files, windows)
     assert not failures
     for array, reference in zip(arrays, wanted, strict=True):
         np.testing.assert_array_equal(array, reference)

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab.codecs import image, rasters
+from dali_lab.codecs.backends import rasters
+from dali_lab.codecs.headers import read_headers
+from dali_lab.kernels.cpu.header_table import PIXEL
 from tests.unit.codecs import pictures
-from tests.unit.codecs.test_plain import decoded, random_windows, table_of
+from tests.unit.codecs.decoding import COMPILED, batch, by_kernels, decode
+from tests.unit.codecs.test_plain import random_windows
 
 USUAL = pictures.RASTERS
 Array = np.ndarray[Any, Any]
@@ -51,11 +54,13 @@ def filtered_png(pixels: Array, random: np.random.Generator, parts: int = 1) -> 
 @pytest.mark.parametrize("cut", [False, True])
 def test_pixels_are_those_of_other_decoders(output_type: str, cut: bool) -> None:
     files = [pictures.all_files()[name] for name in USUAL]
-    sizes = np.array([image.peek(data)[:2] for data in files])
+    sizes = read_headers(batch(files)).sizes()
     windows = random_windows(sizes, np.random.default_rng(5)) if cut else None
-    expected, failures = image.decode(files, output_type=output_type, regions=windows)
+    expected, failures = decode(files, windows, COMPILED, output_type=output_type)
     assert not failures
-    for name, array, reference in zip(USUAL, decoded(files, output_type, windows=windows), expected, strict=True):
+    for name, array, reference in zip(
+        USUAL, by_kernels(files, windows, output_type=output_type), expected, strict=True
+    ):
         assert array is not None, name
         np.testing.assert_array_equal(array, reference, err_msg=name)
 
@@ -68,7 +73,7 @@ def test_filters_of_png(channels: int) -> None:
         for index in range(24)
     ]
     files = [filtered_png(source, random, 1 + index % 3) for index, source in enumerate(sources)]
-    for source, array in zip(sources, decoded(files, "ANY_DATA"), strict=True):
+    for source, array in zip(sources, by_kernels(files, output_type="ANY_DATA"), strict=True):
         assert array is not None
         np.testing.assert_array_equal(array, source)
 
@@ -80,7 +85,7 @@ def test_rows_from_the_top_and_comments() -> None:
     struct.pack_into("<i", bmp, 22, -size)
     body = np.frombuffer(bytes(bmp[start:]), np.uint8).reshape(size, -1)[::-1].tobytes()
     ppm = f"P6 # a comment\n{pixels.shape[1]}\t{pixels.shape[0]} #\n#\n255\n".encode() + pixels.tobytes()
-    for array in decoded([bytes(bmp[:start]) + body, ppm]):
+    for array in by_kernels([bytes(bmp[:start]) + body, ppm]):
         assert array is not None
         np.testing.assert_array_equal(array, pixels)
 
@@ -98,8 +103,8 @@ def test_damaged_files() -> None:
             for at in random.integers(0, min(len(data), 120) if index % 4 == 1 else len(data), 1 + index % 3).tolist():
                 data[at] = int(random.integers(256))
         files.append(bytes(data))
-    expected, failures = image.decode(files, max_pixels=1 << 20)
-    found = decoded(files)
+    expected, failures = decode(files, without=COMPILED, max_pixels=1 << 20)
+    found = by_kernels(files, max_pixels=1 << 20)
     assert len(failures) > 100
     assert sum(array is not None for array in found) > 50
     for index, (array, reference) in enumerate(zip(found, expected, strict=True)):
@@ -118,7 +123,7 @@ def test_a_palette_without_a_color() -> None:
             + pictures.chunk(b"IDAT", zlib.compress(bytes([0, 0, last])))
             + pictures.chunk(b"IEND", b"")
         )
-        (array,) = decoded([data])
+        (array,) = by_kernels([data])
         assert (array is not None) == good
         if array is not None:
             assert array.tolist() == [[[1, 2, 3], [4, 5, 6]]]
@@ -128,5 +133,4 @@ def test_sizes_that_cannot_be_are_not_taken() -> None:
     data = bytearray(filtered_png(np.zeros((4, 4, 3), np.uint8), np.random.default_rng(0)))
     for height, width in ((1 << 30, 4), (4, 1 << 31), (0, 4), ((1 << 32) - 1, (1 << 32) - 1)):
         struct.pack_into(">II", data, 16, width, height)
-        files = [bytes(data)]
-        assert not rasters.read(*table_of(files))[0, 0]
+        assert not read_headers(batch([bytes(data)])).table[0, PIXEL]

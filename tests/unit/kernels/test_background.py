@@ -13,6 +13,7 @@ import pytest
 from dali_lab.codecs import random_window
 from dali_lab.codecs.headers import jpeg_chunk
 from dali_lab.kernels.cpu import background, file_access, normalize, philox, polygon_masks, resample_plain, tfrecord
+from dali_lab.kernels.cpu.header_table import COLUMNS, FORMAT, JPEG
 from dali_lab.kernels.cpu.memory import as_python, rows
 from dali_lab.studio import warming
 from tests.programs import run_python
@@ -199,8 +200,8 @@ def test_headers_in_python(pictures: Path) -> None:
     addresses, lengths = rows([file.ctypes.data for file in contents]), rows([len(file) for file in contents])
     both = []
     for function in (jpeg_chunk._read, as_python(jpeg_chunk._read)):
-        both.append(np.zeros((len(contents), 4), np.int64))
+        both.append(np.zeros((len(contents), COLUMNS), np.int64))
         with np.errstate(all="ignore"):
             function(addresses, lengths, both[-1], np.empty(0, np.uint8))
-    assert both[0][:, 3].sum() == 9
+    assert (both[0][:, FORMAT] == JPEG).sum() == 9
     np.testing.assert_array_equal(both[0], both[1])

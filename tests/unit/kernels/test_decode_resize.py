@@ -8,9 +8,10 @@ import cv2
 import numpy as np
 import pytest
 
-from dali_lab.codecs import libjpeg
+from dali_lab.codecs.backends import libjpeg
 from dali_lab.kernels.cpu import resample_plain, resample_planes
 from dali_lab.kernels.cpu.decode_resize import decode_resize_normalize
+from dali_lab.kernels.cpu.machine import jpeg
 from dali_lab.kernels.cpu.memory import like, rows
 from dali_lab.kernels.cpu.normalize import Resized, resize_crop_mirror_normalize
 from dali_lab.kernels.cpu.resample import CUBIC, LINEAR
@@ -66,7 +67,11 @@ def both(
     ends = extents.prod(axis=1).cumsum() * 3
     memory = np.empty(ends[-1], np.uint8)
     starts = memory.ctypes.data + ends - extents.prod(axis=1) * 3
-    libjpeg.decode(addresses, lengths, stored, [color] * count, starts, windows=boxes, use_fast_idct=fast)
+    ones = np.ones(count, np.int64)
+    jpeg.decode(
+        *libjpeg.tables(), addresses, lengths, stored, boxes, ones, ones * jpeg.COLORS[color], fast, starts,
+        np.zeros(count, np.int64), np.zeros(jpeg.memory_size(int(stored[:, 1].max()) * 3), np.int64),
+    )  # fmt: skip
     shapes = np.concatenate([np.ones((count, 1), np.int64), extents, np.full((count, 1), 3)], axis=1)
     resize_crop_mirror_normalize(
         starts, two.ctypes.data + places, shapes, resized, np.uint8, np.float32, out_channels=3, planar_dst=True

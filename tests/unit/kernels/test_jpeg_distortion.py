@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dali_lab.codecs import image
+from dali_lab.codecs import encoding
 from dali_lab.kernels.cpu.jpeg_distortion import jpeg_round_trip
 
 Picture = npt.NDArray[np.uint8]
@@ -38,4 +38,4 @@ def test_equals_libjpeg(kind: str) -> None:
     quality = [*range(1, 101, 2), *range(100, 0, -7)]
     assert len(quality) == len(pictures)
     for picture, level, result in zip(pictures, quality, _compressed(pictures, quality), strict=True):
-        np.testing.assert_array_equal(result, image.jpeg_round_trip(picture, level), err_msg=f"quality {level}")
+        np.testing.assert_array_equal(result, encoding.jpeg_round_trip(picture, level), err_msg=f"quality {level}")

@@ -1,8 +1,8 @@
 """JPEG pictures of a chunk decoded by libjpeg-turbo from compiled code: whole or in part, turned, without the GIL.
 
-The library's functions come as addresses (:mod:`dali_lab.codecs.libjpeg`), its structures as memory with known offsets,
-which are the same in all of its binary interfaces. It reports errors by a function that must not return: here that
-function, and the one for warnings, go back to where the picture was begun, as C programs do with `setjmp`. Nothing
+The library's functions come as addresses (:mod:`dali_lab.codecs.backends.libjpeg`), its structures as memory with known
+offsets, which are the same in all of its binary interfaces. It reports errors by a function that must not return: here
+that function, and the one for warnings, go back to where the picture was begun, as C programs do with `setjmp`. Nothing
 between the two may own memory: functions that begin take addresses and no arrays, whose references would be given back
 twice.
 """

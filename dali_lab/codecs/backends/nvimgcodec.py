@@ -7,17 +7,19 @@ import importlib.util
 import os
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from dali_lab.codecs.encoded import Buffer
-
-Region = tuple[int, int, int, int]
+from dali_lab.codecs import convert
+from dali_lab.codecs.backends.reasons import reason
+from dali_lab.codecs.headers import Header
+from dali_lab.codecs.headers.jpeg import with_one_exif
+from dali_lab.codecs.job import Job
+from dali_lab.kernels.cpu.header_table import BMP, JPEG
 
 # Both libraries read these when they are loaded. Their messages are reported by `CodecError` instead.
 _QUIET = {"PYNVIMGCODEC_VERBOSITY": "0", "OPENCV_LOG_LEVEL": "OFF"}
@@ -42,56 +44,51 @@ def has_gpu_modules() -> bool:
     return _MODULES_VARIABLE in os.environ or any(map(_has_library, _GPU_MODULES))
 
 
-def decode(
-    buffers: Sequence[Buffer],
-    regions: Sequence[Region | None],
-    output_type: str,
-    *,
-    adjust_orientation: bool = True,
-    use_fast_idct: bool = False,
-) -> list[npt.NDArray[Any] | None]:
-    """Decode a chunk in the calling thread.
+def decode(job: Job, which: list[int]) -> list[int]:
+    """Decode JPEG, TIFF and BMP, whole or in part, in one call for each colour that the library is asked for."""
+    by_color: dict[str, list[int]] = {}
+    for index in which:
+        by_color.setdefault(_color(job.headers[index], job.wanted.colors), []).append(index)
+    decoded: dict[int, Any] = {}
+    for color, places in by_color.items():
+        codes = {index: code for index in places if (code := code_stream(job, index)) is not None}
+        decoder = _decoder(job.wanted.use_fast_idct)
+        images = (
+            decoder.decode([*codes.values()], params=parameters(color, job.wanted.adjust_orientation)) if codes else []
+        )
+        decoded.update(zip(codes, images, strict=True))
 
-    Parameters
-    ----------
-    buffers
-        Encoded pictures.
-    regions
-        For each picture `None` or ``(y0, x0, y1, x1)`` within it, in displayed coordinates where
-        `adjust_orientation` is true.
-    output_type
-        ``RGB``, ``BGR``, ``GRAY`` or ``ANY_DATA`` (as the file has it).
-    adjust_orientation
-        Whether to apply the EXIF orientation.
-    use_fast_idct
-        Whether JPEG uses libjpeg-turbo's faster, less exact inverse transform.
+    def one(index: int) -> None:
+        header, image = job.headers[index], decoded.pop(index, None)
+        if image is None:
+            raise reason(job.data.array(index), header)
+        array = np.asarray(image)
+        array = array if array.ndim == 3 else array[..., None]
+        if job.wanted.colors == "GRAY" and array.shape[2] == 3:
+            array = convert.gray_from_cmyk(array)
+        job.as_displayed(index, array)
 
-    Returns
-    -------
-    list
-        HWC arrays at the file's own depth, `None` for a picture that could not be decoded.
-    """
-    module = _load()
-    results: list[npt.NDArray[Any] | None] = [None] * len(buffers)
-    streams, places = [], []
-    for place, (data, region) in enumerate(zip(buffers, regions, strict=True)):
-        try:
-            stream = module.CodeStream(data if isinstance(data, (bytes, np.ndarray)) else bytes(data))
-            if region is not None:
-                stream = stream.get_sub_code_stream(region=module.Region(*region))
-        except (RuntimeError, ValueError):
-            # A header that this library refuses counts as a picture that cannot be decoded.
-            continue
-        streams.append(stream)
-        places.append(place)
-    if not streams:
-        return results
-    images = _decoder(use_fast_idct).decode(streams, params=parameters(output_type, adjust_orientation))
-    for place, image in zip(places, images, strict=True):
-        if image is not None:
-            array = np.asarray(image)
-            results[place] = array if array.ndim == 3 else array[..., None]
-    return results
+    return job.each(which, one)
+
+
+def _color(header: Header, color: str) -> str:
+    """The colours to ask the library for, where others than those that are wanted give the pixels of NVIDIA DALI."""
+    if header.format == JPEG and header.channels == 4 and color == "GRAY":
+        return "RGB"
+    if header.format == BMP and color == "ANY_DATA":
+        # With 32 bits the last 8 mean nothing in most files.
+        return "RGB" if header.channels == 3 else "GRAY"
+    return color
+
+
+def code_stream(job: Job, index: int) -> Any:
+    """A picture of a job, or the wanted region of it, for a decoder; `None` if the library refuses its header."""
+    data, region = job.data.array(index), job.region(index)
+    try:
+        stream = _module.CodeStream(with_one_exif(data) if job.headers[index].format == JPEG else data)
+        return stream if region is None else stream.get_sub_code_stream(region=_module.Region(*region))
+    except (RuntimeError, ValueError):
+        return None
 
 
 def library() -> Any:

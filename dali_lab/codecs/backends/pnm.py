@@ -8,11 +8,22 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs.encoded import Buffer, CodecError
-from dali_lab.codecs.headers import ImageInfo
+from dali_lab.codecs.headers import Header
 from dali_lab.codecs.headers.pnm import pnm_header
+from dali_lab.codecs.job import Job
 
 
-def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
+def available() -> bool:
+    """Always."""
+    return True
+
+
+def decode(job: Job, which: list[int]) -> list[int]:
+    """Decode PNM pictures of any kind."""
+    return job.each(which, lambda index: job.as_stored(index, _pixels(job.data.array(index), job.headers[index])))
+
+
+def _pixels(data: Buffer, header: Header) -> npt.NDArray[Any]:
     """The picture as HWC; bitmaps (P1 and P4) become 0 and 255; text values with a lower maximum are scaled to 255.
 
     Other values stay as stored. Where the largest value has more than 8 bits but is not 65535, values lose their lower
@@ -25,8 +36,9 @@ def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
     """
     view = memoryview(data).cast("B")
     kind, width, height, largest, start = pnm_header(view)
-    shape = (height, width, info.channels)
-    count = height * width * info.channels
+    shape = (height, width, header.channels)
+    count = height * width * header.channels
+    dtype = np.uint16 if header.bits > 8 else np.uint8
     body = view[start - 1 :] if kind < 4 else view[start:]
     if kind == 4:
         stride = (width + 7) // 8
@@ -35,7 +47,7 @@ def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
     if kind >= 5:
         stored = np.dtype(">u2") if largest > 255 else np.dtype(np.uint8)
         pixels = np.frombuffer(_enough(body, count * stored.itemsize), stored)
-        return _narrow(pixels.astype(info.dtype), largest).reshape(shape)
+        return _narrow(pixels.astype(dtype), largest).reshape(shape)
     text = _without_comments(bytes(body))
     if kind == 1:
         digits = np.frombuffer(text, np.uint8)
@@ -52,7 +64,7 @@ def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
             values = values * 255 // largest
     if values.size < count:
         raise CodecError(f"truncated PNM: {values.size} of {count} values")
-    return _narrow(values.astype(info.dtype), largest).reshape(shape)
+    return _narrow(values.astype(dtype), largest).reshape(shape)
 
 
 def _narrow(values: npt.NDArray[Any], largest: int) -> npt.NDArray[Any]:

@@ -6,13 +6,14 @@ The same pixels as nvImageCodec gives, which uses this library as well but copie
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs import bundled
+from dali_lab.codecs.job import Job
+from dali_lab.kernels.cpu.header_table import HEIGHT, ORIENTATION, WIDTH
 from dali_lab.kernels.cpu.machine import uses
 
 Table = npt.NDArray[np.int64]
@@ -30,59 +31,52 @@ def available() -> bool:
     return _load() is not None
 
 
-def decode(
-    addresses: Table,
-    lengths: Table,
-    shapes: Table,
-    colors: Sequence[str],
-    outs: Table,
-    *,
-    windows: Table | None = None,
-    orientations: Table | None = None,
-    use_fast_idct: bool = False,
-) -> npt.NDArray[np.bool_]:
-    """Decode JPEG pictures of 8 bits; it must be :func:`available`.
-
-    Parameters
-    ----------
-    addresses, lengths
-        ``int64[N]``: the files' bytes.
-    shapes
-        ``int64[N, 3]``: height, width and channels of the whole pictures as stored.
-    colors
-        ``RGB``, ``BGR`` or ``GRAY`` for each.
-    outs
-        ``int64[N]``: addresses of C-contiguous memory for the windows.
-    windows
-        ``int64[N, 4]``: ``(y0, x0, y1, x1)`` within the picture as stored; all of it where not given.
-    orientations
-        ``int64[N]``: EXIF orientations by which the windows are turned; not at all where not given.
-    use_fast_idct
-        Use the faster, less exact inverse transform; not for pictures that are turned, as NVIDIA DALI.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``bool[N]``: whether the library reported nothing wrong down to the end of the window, or in the whole
-        picture if it is turned.
-    """
+def decode(job: Job, which: list[int]) -> list[int]:
+    """Decode JPEG pictures of 8 bits, whole or in part, and turn those of which all readers of EXIF agree."""
     from dali_lab.kernels.cpu.machine import jpeg
     from dali_lab.kernels.cpu.memory import rows
 
     functions, structures = tables()
-    if windows is None:
-        windows = np.zeros((len(shapes), 4), np.int64)
-        windows[:, 2:] = shapes[:, :2]
-    if orientations is None:
-        orientations = np.ones(len(shapes), np.int64)
-    done = np.zeros(len(shapes), np.int64)
+    places = np.array(which)
+    headers = job.headers.table[places]
+    sizes, orientations = headers[:, HEIGHT : WIDTH + 1], headers[:, ORIENTATION]
+    if not job.wanted.adjust_orientation:
+        orientations = np.ones(len(places), np.int64)
+    channels = job.shapes[places, 2:]
+    colors = np.where(channels[:, 0] == 1, jpeg.GRAY, jpeg.BGR if job.wanted.colors == "BGR" else jpeg.RGB)
+    done = np.zeros(len(places), np.int64)
     jpeg.decode(
-        functions, structures, rows(addresses), rows(lengths), rows(shapes), rows(windows),
-        rows(orientations), np.array([jpeg.COLORS[color] for color in colors], np.int64), use_fast_idct, rows(outs),
-        done,
-        np.zeros(jpeg.memory_size(int((shapes[:, 1] * shapes[:, 2]).max(initial=0))), np.int64),
+        functions, structures, rows(job.data.addresses[places]), rows(job.data.shapes[places, 0]),
+        rows(np.concatenate([sizes, channels], axis=1)), rows(as_stored(job.windows[places], sizes, orientations)),
+        rows(orientations), colors, job.wanted.use_fast_idct, rows(job.out.addresses[places]), done,
+        np.zeros(jpeg.memory_size(int((sizes[:, 1] * channels[:, 0]).max())), np.int64),
     )  # fmt: skip
-    return done.astype(np.bool_)
+    return places[done == 0].tolist()  # type: ignore[no-any-return]
+
+
+def as_stored(windows: Table, sizes: Table, orientations: Table) -> Table:
+    """Windows of pictures as displayed, in the pictures as stored.
+
+    Parameters
+    ----------
+    windows
+        ``int64[N, 4]``: ``(y0, x0, y1, x1)``.
+    sizes
+        ``int64[N, 2]``: height and width as stored.
+    orientations
+        ``int64[N]``: as EXIF counts, 1 to 8.
+    """
+    if (orientations == 1).all():
+        return windows
+    turned = (orientations > 4)[:, None]
+    extents = np.where(turned, sizes[:, ::-1], sizes)
+    rows, columns = windows[:, 0::2], windows[:, 1::2]
+    flipped = np.isin(orientations, (3, 4, 7, 8))[:, None]
+    rows = np.where(flipped, extents[:, :1] - rows[:, ::-1], rows)
+    flipped = np.isin(orientations, (2, 3, 6, 7))[:, None]
+    columns = np.where(flipped, extents[:, 1:] - columns[:, ::-1], columns)
+    rows, columns = np.where(turned, columns, rows), np.where(turned, rows, columns)
+    return np.stack([rows, columns], axis=2).reshape(-1, 4)
 
 
 def tables() -> tuple[Table, Table]:

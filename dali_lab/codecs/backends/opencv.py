@@ -1,4 +1,4 @@
-"""OpenCV: encoding, and JPEG, BMP and TIFF where nvImageCodec has no wheel."""
+"""OpenCV: what nvImageCodec and imagecodecs decode where those have no wheel, palettes of TIFF, and encoding."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.codecs.backends.reasons import is_cut_off, reason
 from dali_lab.codecs.encoded import Buffer, CodecError
-from dali_lab.codecs.headers import ImageInfo
+from dali_lab.codecs.job import Job
+from dali_lab.kernels.cpu.header_table import BMP, JPEG, TIFF
 
 
 def module() -> Any:
@@ -42,21 +44,36 @@ def reporting_by_errors(cv2: Any) -> Iterator[None]:
             logging.setLogLevel(level)
 
 
-def decode(data: Buffer, info: ImageInfo, output_type: str) -> npt.NDArray[Any]:
-    """HWC pixels as stored (before the orientation), ``RGB``, ``BGR``, ``GRAY`` or ``ANY_DATA``.
+def available() -> bool:
+    """Always: where OpenCV is missing, decoding says so."""
+    return True
 
-    Raises
-    ------
-    CodecError
-        If OpenCV does not decode it.
+
+def decode(job: Job, which: list[int]) -> list[int]:
+    """Decode pictures whole: JPEG of 8 bits and BMP in the colours that are wanted, all others as stored.
+
+    Those of CMYK, and of palettes of 16 bits, are a level off NVIDIA DALI's.
     """
+
+    def one(index: int) -> None:
+        data, header, color = job.data.array(index), job.headers[index], job.wanted.colors
+        if header.format != BMP and not (header.format == JPEG and header.bits == 8 and color != "ANY_DATA"):
+            array = _pixels(data, "ANY_DATA")
+            # OpenCV rotates TIFF regardless of its flags.
+            job.as_stored(index, array, upright=header.format == TIFF)
+        elif is_cut_off(data, header):
+            # OpenCV fills in the rest.
+            raise reason(data, header)
+        else:
+            job.as_stored(index, _pixels(data, color), colored=True)
+
+    return job.each(which, one)
+
+
+def _pixels(data: Buffer, color: str) -> npt.NDArray[Any]:
+    """HWC before the orientation."""
     cv2 = module()
-    if output_type == "GRAY":
-        flags = cv2.IMREAD_GRAYSCALE
-    elif output_type == "ANY_DATA":
-        flags = cv2.IMREAD_UNCHANGED
-    else:
-        flags = cv2.IMREAD_COLOR
+    flags = {"GRAY": cv2.IMREAD_GRAYSCALE, "ANY_DATA": cv2.IMREAD_UNCHANGED}.get(color, cv2.IMREAD_COLOR)
     try:
         with reporting_by_errors(cv2):
             array = cv2.imdecode(
@@ -68,6 +85,6 @@ def decode(data: Buffer, info: ImageInfo, output_type: str) -> npt.NDArray[Any]:
         raise CodecError("OpenCV does not decode it")
     if array.ndim == 2:
         return array[..., None]  # type: ignore[no-any-return]
-    if output_type == "BGR":
+    if color == "BGR" or array.shape[2] < 3:
         return array  # type: ignore[no-any-return]
-    return array[..., [2, 1, 0, 3][: array.shape[2]]] if array.shape[2] >= 3 else array  # type: ignore[no-any-return]
+    return array[..., [2, 1, 0, 3][: array.shape[2]]]  # type: ignore[no-any-return]

@@ -1,0 +1,63 @@
+"""Decodes the pictures of a chunk: each goes along its route of backends until one has decoded it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dali_lab.codecs.backends import Backend, imagecodecs, libjpeg, nvimgcodec, opencv, pnm, rasters, simplejpeg
+from dali_lab.codecs.encoded import CodecError
+from dali_lab.codecs.job import Job, Mask, Table
+from dali_lab.codecs.plan import Route
+from dali_lab.model.batch import Batch
+
+BACKENDS: dict[str, Backend] = {
+    "libjpeg": libjpeg,
+    "rasters": rasters,
+    "simplejpeg": simplejpeg,
+    "nvimgcodec": nvimgcodec,
+    "imagecodecs": imagecodecs,
+    "opencv": opencv,
+    "pnm": pnm,
+}
+
+
+def decode(job: Job, allocate: Callable[[Table], Batch], only: Mask | None = None) -> dict[int, CodecError]:
+    """Decode the pictures of a job in the calling thread, mostly without the GIL.
+
+    Parameters
+    ----------
+    job
+        Its `out` becomes the results.
+    allocate
+        Gives memory for pictures of these shapes, ``int64[N, 3]``, and of the wanted dtype.
+    only
+        ``bool[N]``: pictures to decode; all if not given. The others have no extent in the results.
+
+    Returns
+    -------
+    dict
+        Index and reason of each of them that could not be decoded; their memory holds anything.
+    """
+    job.out = allocate(job.shapes if only is None else np.where(only[:, None], job.shapes, 0))
+    chosen = range(len(job)) if only is None else np.flatnonzero(only).tolist()
+    failures = {index: job.failures[index] for index in chosen if index in job.failures} if job.failures else {}
+    groups: dict[Route, list[int]] = {}
+    for index in chosen:
+        if index not in failures:
+            groups.setdefault(job.routes[index], []).append(index)
+    for route, which in groups.items():
+        for index in along(job, route, which):
+            failures[index] = job.failures.get(index) or CodecError("no library that decodes it is installed")
+    return failures
+
+
+def along(job: Job, route: Route, which: list[int]) -> list[int]:
+    """Send pictures along a route; those that no backend has decoded."""
+    for step in route:
+        backend = next((BACKENDS[name] for name in step if BACKENDS[name].available()), None)
+        which = which if backend is None else backend.decode(job, which)
+        if not which:
+            break
+    return which
