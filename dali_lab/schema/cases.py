@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,17 @@ class Case:
     batch_size: int = 3
     name: str = ""
 
+    @classmethod
+    def each(
+        cls,
+        inputs: tuple[Any, ...],
+        *arguments: Mapping[str, Any],
+        common: Mapping[str, Any] = MappingProxyType({}),
+        **options: Any,
+    ) -> Iterator[Case]:
+        """A case with the same inputs for each set of arguments, besides those that all have in `common`."""
+        return (cls(inputs, {**common, **each}, **options) for each in arguments)
+
 
 @dataclass(frozen=True)
 class PerSample:
@@ -46,6 +61,11 @@ class PerSample:
 
     values: Sequence[Any]
     layout: str = ""
+
+    @classmethod
+    def of(cls, *rows: Any, dtype: npt.DTypeLike = np.float32, layout: str = "") -> PerSample:
+        """A row of numbers, or one number, for each sample."""
+        return cls([np.array(row, dtype) for row in rows], layout)
 
 
 @dataclass(frozen=True)

@@ -114,8 +114,8 @@ class AudioResample(Operator):
             {"out_length": 111},
             {"out_length": 0},
             {"scale": 0.0},
-            {"scale": PerSample([np.float32(v) for v in (0.5, 1.7, 3.0)])},
-            {"out_length": PerSample([np.int64(v) for v in (90, 300, 0)])},
+            {"scale": PerSample.of(0.5, 1.7, 3.0)},
+            {"out_length": PerSample.of(90, 300, 0, dtype=np.int64)},
         ):
             yield Case((waves,), arguments)
             yield Case(((stereo, "tc"),), arguments)

@@ -106,7 +106,8 @@ class NonsilentRegion(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         bursts = _bursts()
-        for arguments in (
+        yield from Case.each(
+            (bursts,),
             {},
             {"window_length": 256},
             {"window_length": 100, "reset_interval": -1},
@@ -117,8 +118,7 @@ class NonsilentRegion(Operator):
             {"window_length": 20000, "reset_interval": -1},
             {"window_length": 64, "reset_interval": 128, "cutoff_db": -85.0},
             {"window_length": 64, "reset_interval": -1, "cutoff_db": -75.0},
-        ):
-            yield Case((bursts,), arguments)
+        )
         for dtype in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.int64, np.uint64):
             scale = min(np.iinfo(dtype).max, 2**20)
             yield Case(([np.abs(row * scale).astype(dtype) for row in bursts],), {"window_length": 77})

@@ -77,8 +77,9 @@ class PowerSpectrum(Operator):
     def cases(cls) -> Iterable[Case]:
         rows = samples.tensors(((50,), (64,), (7,)))
         blocks = samples.tensors(((5, 6, 7), (3, 8, 4)))
-        for arguments in ({}, {"nfft": 20}, {"nfft": 60}, {"nfft": 64, "power": 1}):
-            yield Case((rows,), arguments, tolerance=3e-5, reason=ROUNDING)
+        yield from Case.each(
+            (rows,), {}, {"nfft": 20}, {"nfft": 60}, {"nfft": 64, "power": 1}, tolerance=3e-5, reason=ROUNDING
+        )
         for axis in (0, 1, 2, -1, -2):
             yield Case((blocks,), {"axis": axis}, tolerance=2e-5, reason=ROUNDING)
         yield Case((samples.tensors(((0, 6), (0, 9), (0, 6))),))

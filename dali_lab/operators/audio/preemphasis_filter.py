@@ -72,7 +72,7 @@ class PreemphasisFilter(Operator):
     def cases(cls) -> Iterable[Case]:
         rounding = "the product and the difference are rounded one by one or together"
         waves = samples.waves()
-        coefficients = PerSample([np.float32(v) for v in (0.0, 0.5, 1.7)])
+        coefficients = PerSample.of(0.0, 0.5, 1.7)
         for border in BORDERS:
             yield Case((waves,), {"border": border}, tolerance=2e-7, reason=rounding)
             yield Case((waves,), {"border": border, "preemph_coeff": coefficients}, tolerance=4e-7, reason=rounding)

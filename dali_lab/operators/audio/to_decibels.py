@@ -58,7 +58,8 @@ class ToDecibels(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         spectra = samples.tensors(((17, 5), (30, 2), (1, 1)))
-        for arguments in (
+        yield from Case.each(
+            (spectra,),
             {},
             {"multiplier": 20.0, "reference": 2.0, "cutoff_db": -20.0},
             {"multiplier": 20.0, "cutoff_db": -3.0},
@@ -69,8 +70,7 @@ class ToDecibels(Operator):
             {"multiplier": 1.0},
             {"multiplier": 27.508846, "cutoff_db": -24.087036, "reference": 2.943952},
             {"multiplier": 17.286594, "cutoff_db": -98.70698},
-        ):
-            yield Case((spectra,), arguments)
+        )
         yield Case(((spectra, "ft"),), {})
         special = [np.array(row, np.float32) for row in ([0, 1, -3, np.nan, np.inf], [0, 1, -3, np.nan], [-3, -2], [0])]
         yield Case((special,), {})

@@ -86,7 +86,7 @@ class BbFlip(Operator):
             {"vertical": 1},
             {"ltrb": True, "vertical": 1, "horizontal": 0},
             {"horizontal": 2},
-            {"horizontal": PerSample([np.int32(0), np.int32(1), np.int32(1)]), "vertical": 1},
+            {"horizontal": PerSample.of(0, 1, 1, dtype=np.int32), "vertical": 1},
         ):
             yield Case((boxes,), arguments)
             yield Case((more,), arguments)

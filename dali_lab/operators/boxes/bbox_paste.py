@@ -75,18 +75,19 @@ class BBoxPaste(Operator):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        ratios = PerSample([np.float32(v) for v in (1, 1.5, 2, 4)])
-        places = PerSample([np.float32(v) for v in (0, 0.3, 0.9, 1)])
+        ratios = PerSample.of(1, 1.5, 2, 4)
+        places = PerSample.of(0, 0.3, 0.9, 1)
         for ltrb, boxes in ((True, sample_boxes()), (False, sample_boxes_by_size())):
-            for arguments in (
+            yield from Case.each(
+                (boxes,),
                 {"ratio": 2.0},
                 {"ratio": 3.0, "paste_x": 0.2, "paste_y": 1.0},
                 {"ratio": ratios},
                 {"ratio": 1.7, "paste_x": places},
                 {"ratio": ratios, "paste_y": places},
                 {"ratio": 2.0, "paste_x": 1.5, "paste_y": -0.5},
-            ):
-                yield Case((boxes,), {"ltrb": ltrb, **arguments})
+                common={"ltrb": ltrb},
+            )
             yield Case((boxes,), {"ltrb": ltrb, "ratio": 0.3})
         yield Case(([np.array([0.1, 0.2, 0.3, 0.5], np.float32)] * 2,), {"ratio": 2.0})
 

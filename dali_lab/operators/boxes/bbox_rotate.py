@@ -214,10 +214,11 @@ class BBoxRotate(Operator):
         boxes = sample_boxes()
         labels = [np.arange(len(row), dtype=np.int32) + 10 for row in boxes]
         columns = [row[:, None] for row in labels]
-        angles = PerSample([np.float32(v) for v in (10, 90, 44, -133.3)])
-        shapes = PerSample([np.array(v, np.int32) for v in ((100, 200), (31, 40), (60, 61), (77, 20))])
+        angles = PerSample.of(10, 90, 44, -133.3)
+        shapes = PerSample.of((100, 200), (31, 40), (60, 61), (77, 20), dtype=np.int32)
         pair = {"input_shape": (100, 200)}
-        for arguments in (
+        yield from Case.each(
+            (boxes, labels),
             {"angle": 30.0, **pair},
             {"angle": -75.0, "mode": "fixed", **pair},
             {"angle": -75.0, "mode": "halfway", **pair},
@@ -232,8 +233,9 @@ class BBoxRotate(Operator):
             {"angle": 45.0, "mode": "halfway", "keep_size": True, "input_shape": (85, 77)},
             {"angle": angles, "input_shape": shapes},
             {"angle": angles, "input_shape": shapes, "keep_size": True, "mode": "fixed"},
-        ):
-            yield Case((boxes, labels), arguments, tolerance=1e-6, reason=reason)
+            tolerance=1e-6,
+            reason=reason,
+        )
         arguments = {"angle": angles, "input_shape": shapes, "bbox_layout": "xyWH"}
         yield Case((sample_boxes_by_size(), columns), arguments, tolerance=1e-6, reason=reason)
         yield Case((boxes,), {"angle": 30.0, "keep_size": True, **pair}, tolerance=1e-6, reason=reason)

@@ -82,15 +82,18 @@ class BoxEncoder(Operator):
         corners = [np.concatenate([grid, grid + size], axis=1) for size in (0.2, 0.4)]
         anchors = tuple(np.concatenate(corners).astype(np.float32).reshape(-1).tolist())
         numbers = {"means": (0.1, 0.2, 0.3, 0.4), "stds": (0.1, 0.1, 0.2, 0.2)}
-        for arguments in (
+        yield from Case.each(
+            (boxes, labels),
             {},
             {"criteria": 0.3},
             {"criteria": 0.0},
             {"criteria": 1.0},
             {"offset": True},
             {"offset": True, "criteria": 0.1, "scale": 300.0, **numbers},
-        ):
-            yield Case((boxes, labels), {"anchors": anchors, **arguments}, tolerance=2e-6, reason=reason)
+            common={"anchors": anchors},
+            tolerance=2e-6,
+            reason=reason,
+        )
         columns = [row[:, None] for row in labels]
         yield Case((boxes, columns), {"anchors": anchors}, tolerance=1e-7, reason=reason)
         odd = [np.array([[0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 1.2, 0.7]], np.float32)]

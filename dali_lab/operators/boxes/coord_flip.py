@@ -96,19 +96,16 @@ class CoordFlip(Operator):
     def cases(cls) -> Iterable[Case]:
         points = samples.tensors([(5, 2), (1, 2), (0, 2)])
         space = samples.tensors([(5, 3), (1, 3), (2, 3)])
-        for arguments in (
+        yield from Case.each(
+            (points,),
             {},
             {"flip_y": 1},
             {"flip_x": 0, "flip_y": 1},
             {"center_x": 2},
             {"layout": "yx"},
             {"flip_z": 1},
-            {
-                "flip_x": PerSample([np.int32(0), np.int32(1), np.int32(1)]),
-                "center_x": PerSample([np.float32(1), np.float32(2), np.float32(3)]),
-            },
-        ):
-            yield Case((points,), arguments)
+            {"flip_x": PerSample.of(0, 1, 1, dtype=np.int32), "center_x": PerSample.of(1, 2, 3)},
+        )
         yield Case((space,))
         yield Case((space,), {"flip_z": 1, "center_z": 3, "center_x": 0.25})
         yield Case((space,), {"layout": "zyx", "flip_y": 1})

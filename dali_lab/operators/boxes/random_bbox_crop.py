@@ -286,7 +286,8 @@ class RandomBBoxCrop(Operator):
         boxes = sample_boxes() * 3
         labels = [np.arange(len(row), dtype=np.int32) for row in boxes]
         free = {"scaling": (0.3, 1.0), "aspect_ratio": (0.5, 2.0), "total_num_attempts": 60, "quiet": True}
-        for arguments in (
+        yield from Case.each(
+            (boxes, labels),
             {},
             {"allow_no_crop": False, **free},
             free,
@@ -300,8 +301,8 @@ class RandomBBoxCrop(Operator):
             {**free, "bbox_prune_threshold": 0.3},
             {**free, "bbox_prune_threshold": 0.0, "seed": 9},
             {**free, "output_bbox_indices": True},
-        ):
-            yield Case((boxes, labels), arguments, batches=2)
+            batches=2,
+        )
         pixels = {"crop_shape": (40, 50), "input_shape": (100, 200), "allow_no_crop": False, "total_num_attempts": 50}
         yield Case((boxes,), {**pixels, "quiet": True}, batches=2)
         sure = {"thresholds": (0.3,), "total_num_attempts": 20, "quiet": True}

@@ -62,18 +62,19 @@ class RandomMaskPixel(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         masks = _masks(np.uint8)
-        flags = PerSample([np.int32(v) for v in (1, 0, 1, 1)])
-        for arguments in (
+        flags = PerSample.of(1, 0, 1, 1, dtype=np.int32)
+        yield from Case.each(
+            (masks,),
             {},
             {"foreground": 1},
             {"foreground": flags},
             {"foreground": 1, "value": 2},
             {"foreground": 1, "threshold": 1.5},
-            {"foreground": 1, "value": PerSample([np.int32(v) for v in (1, 2, 3, 9)])},
-            {"foreground": flags, "threshold": PerSample([np.float32(v) for v in (0, 1, 2, 2.9)])},
+            {"foreground": 1, "value": PerSample.of(1, 2, 3, 9, dtype=np.int32)},
+            {"foreground": flags, "threshold": PerSample.of(0, 1, 2, 2.9)},
             {"foreground": 1, "seed": 7},
-        ):
-            yield Case((masks,), arguments, batches=3)
+            batches=3,
+        )
         for dtype in (np.int8, np.uint16, np.int16, np.uint32, np.int32, np.int64, np.uint64, np.float32, np.bool_):
             yield Case((_masks(dtype),), {"foreground": 1}, batches=2)
         yield Case(

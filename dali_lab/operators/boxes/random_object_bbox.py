@@ -174,7 +174,8 @@ class RandomObjectBBox(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         masks = _masks(np.uint8)
-        for arguments in (
+        yield from Case.each(
+            (masks,),
             {},
             {"foreground_prob": 0.5, "output_class": True},
             {"output_class": True, "classes": (3, 1)},
@@ -200,8 +201,8 @@ class RandomObjectBBox(Operator):
             {"cache_objects": True, "seed": 3},
             {"foreground_prob": PerSample([np.float32(v) for v in (0, 0.4, 0.8, 1) * 3])},
             {"classes": PerSample([np.array(v, np.int32) for v in ((1,), (2, 3), (3, 1), (1, 2, 3)) * 3])},
-        ):
-            yield Case((masks,), arguments, batches=2)
+            batches=2,
+        )
         single = [np.array([value], np.uint8) for value in (0, 1, 2)]
         yield Case((single,), {"foreground_prob": 1.0, "output_class": True, "format": "start_end"})
         for dtype in (np.int8, np.uint16, np.int16, np.uint32, np.int32, np.bool_):

@@ -23,5 +23,5 @@ class Brightness(Scaling):
     def cases(cls) -> Iterable[Case]:
         yield Case((samples.pictures(),), {"brightness": 0.6})
         yield Case((samples.pictures(),), {"brightness": 1.4, "brightness_shift": 0.1})
-        yield Case((samples.pictures(),), {"brightness": PerSample([np.float32(v) for v in (0.2, 1, 3)])})
+        yield Case((samples.pictures(),), {"brightness": PerSample.of(0.2, 1, 3)})
         yield Case((samples.pictures(dtype=np.int16),), {"brightness_shift": 0.1})

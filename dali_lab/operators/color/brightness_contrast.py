@@ -30,8 +30,9 @@ class BrightnessContrast(Scaling):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        values = PerSample([np.float32(v) for v in (0.5, 1.0, 1.7)])
-        for arguments in (
+        values = PerSample.of(0.5, 1.0, 1.7)
+        yield from Case.each(
+            (pictures,),
             {"brightness": 0.5},
             {"brightness": 1.5, "contrast": 0.7},
             {"contrast": 1.8},
@@ -42,8 +43,7 @@ class BrightnessContrast(Scaling):
             {"contrast": values, "contrast_center": 100.0},
             {"brightness": 1.1, "dtype": INT16},
             {"brightness": 1.1, "brightness_shift": 0.01, "dtype": INT32},
-        ):
-            yield Case((pictures,), arguments)
+        )
         yield Case((pictures,), {"brightness": 1.3, "contrast": 0.8, "dtype": FLOAT}, tolerance=1e-4, reason=SUMS)
         yield Case(
             (samples.pictures(dtype=np.float32),), {"brightness": 1.3, "contrast": 0.8}, tolerance=1e-6, reason=SUMS
@@ -51,9 +51,7 @@ class BrightnessContrast(Scaling):
         yield Case((samples.pictures(dtype=np.float32),), {"brightness": 100.0, "dtype": UINT8})
         yield Case((samples.pictures(dtype=np.int16),), {"contrast": 0.5})
         yield Case((samples.sequences(),), {"brightness": values})
-        frames = PerSample(
-            [np.array([0.5, 1.5], np.float32), np.array([1, 0.8, 0.6], np.float32), np.array([2], np.float32)], "F"
-        )
+        frames = PerSample.of([0.5, 1.5], [1, 0.8, 0.6], [2], layout="F")
         yield Case((samples.sequences(),), {"brightness": frames})
         yield Case((samples.volumes(),), {"contrast": 0.7})
         yield Case((samples.pictures(channels=1),), {"brightness": 0.7})

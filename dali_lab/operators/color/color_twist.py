@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from dali_lab.model.dtypes import RGB
 from dali_lab.operators.color.scaling import BRIGHTNESS, CONTRAST, DTYPE
 from dali_lab.operators.color.twisting import HUE, LEVEL, SATURATION, Twisting
@@ -44,10 +42,7 @@ class ColorTwist(Twisting):
         )
         yield Case(
             (pictures,),
-            {
-                "hue": PerSample([np.float32(v) for v in (0, 90, -45)]),
-                "contrast": PerSample([np.float32(v) for v in (0.5, 1, 2)]),
-            },
+            {"hue": PerSample.of(0, 90, -45), "contrast": PerSample.of(0.5, 1, 2)},
             tolerance=1,
             reason=LEVEL,
             fraction=0.001,

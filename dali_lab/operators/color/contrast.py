@@ -23,5 +23,5 @@ class Contrast(Scaling):
     def cases(cls) -> Iterable[Case]:
         yield Case((samples.pictures(),), {"contrast": 0.6})
         yield Case((samples.pictures(),), {"contrast": 1.4, "contrast_center": 60.0})
-        yield Case((samples.pictures(),), {"contrast": PerSample([np.float32(v) for v in (0.2, 1, 3)])})
+        yield Case((samples.pictures(),), {"contrast": PerSample.of(0.2, 1, 3)})
         yield Case((samples.pictures(dtype=np.int32),), {"contrast": 0.5})

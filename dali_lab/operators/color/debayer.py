@@ -121,7 +121,7 @@ class Debayer(Operator):
         yield Case(((raw, "HW"),), {"blue_position": (0, 1), **bilinear})
         yield Case((raw,), {"blue_position": (1,), **bilinear})
         yield Case((([array[..., None] for array in raw], "HWC"),), {"blue_position": (1, 0), **bilinear})
-        positions = PerSample([np.array(row, np.int32) for row in ((0, 0), (1, 0), (1, 1))])
+        positions = PerSample.of((0, 0), (1, 0), (1, 1), dtype=np.int32)
         yield Case(((raw, "HW"),), {"blue_position": positions, **bilinear})
         frames = [np.stack([array, 255 - array]) for array in raw]
         yield Case(((frames, "FHW"),), {"blue_position": positions, **bilinear})

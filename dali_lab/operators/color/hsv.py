@@ -37,10 +37,7 @@ class Hsv(Twisting):
         )
         yield Case(
             (pictures,),
-            {
-                "hue": PerSample([np.float32(v) for v in (0, 90, -45)]),
-                "saturation": PerSample([np.float32(v) for v in (0.5, 1, 2)]),
-            },
+            {"hue": PerSample.of(0, 90, -45), "saturation": PerSample.of(0.5, 1, 2)},
             tolerance=1,
             reason=LEVEL,
             fraction=0.001,

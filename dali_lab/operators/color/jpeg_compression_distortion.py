@@ -68,9 +68,9 @@ class JpegCompressionDistortion(Operator):
         pictures = samples.pictures()
         for quality in (None, 1, 7, 25, 75, 90, 100, -5, 200):
             yield Case((pictures,), {} if quality is None else {"quality": quality})
-        yield Case((pictures,), {"quality": PerSample([np.int32(v) for v in (2, 50, 99)])})
+        yield Case((pictures,), {"quality": PerSample.of(2, 50, 99, dtype=np.int32)})
         yield Case((samples.sequences(),), {"quality": 20})
-        yield Case((samples.sequences(),), {"quality": PerSample([np.int32(v) for v in (2, 50, 99)])})
+        yield Case((samples.sequences(),), {"quality": PerSample.of(2, 50, 99, dtype=np.int32)})
         yield Case((samples.pictures(((1, 1), (1, 9), (17, 2))),), {"quality": 30})
         yield Case((([samples.noise((33, 47, 3), seed=seed) for seed in range(3)], "HWC"),), {"quality": 10})
 

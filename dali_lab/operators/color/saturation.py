@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from dali_lab.operators.color.scaling import DTYPE
 from dali_lab.operators.color.twisting import SATURATION, Twisting
 from dali_lab.schema import Arg, Case, PerSample, register, samples
@@ -24,5 +22,5 @@ class Saturation(Twisting):
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
         yield Case((pictures,), {"saturation": 0.0})
-        yield Case((pictures,), {"saturation": PerSample([np.float32(v) for v in (0.5, 1, 2)])})
+        yield Case((pictures,), {"saturation": PerSample.of(0.5, 1, 2)})
         yield from cls.cases_of_types({"saturation": 1.5}, exact=True)

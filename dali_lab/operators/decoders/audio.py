@@ -90,7 +90,7 @@ class Audio(Operator):
         yield Case(files, {"sample_rate": 16000.0, "downmix": True, "quality": 80.0}, tolerance=1e-6, reason=vorbis)
         low = {"sample_rate": 11025.0, "dtype": INT16, "quality": 0.0}
         yield Case(files, low, tolerance=1, reason=level)
-        rates = PerSample([np.float32(v) for v in (8000, 22050, 16000, 48000)])
+        rates = PerSample.of(8000, 22050, 16000, 48000)
         yield Case(files, {"sample_rate": rates}, tolerance=1e-6, reason=vorbis)
         yield Case(files, {"sample_rate": rates, "downmix": True}, tolerance=1e-6, reason=vorbis)
 

@@ -52,7 +52,7 @@ class ImageCrop(ImageDecoder):
         yield Case(files, {"crop": (20, 16)})
         yield Case(files, {"crop_h": 11.0, "crop_w": 13.0, "crop_pos_x": 0.13, "crop_pos_y": 0.77})
         yield Case(files, {"crop": (20, 16), "output_type": GRAY, "rounding": "truncate"})
-        yield Case(files, {"crop": (15, 15), "crop_pos_x": PerSample([np.float32(0), np.float32(0.3), np.float32(1)])})
+        yield Case(files, {"crop": (15, 15), "crop_pos_x": PerSample.of(0, 0.3, 1)})
         yield Case(([file.view(np.int8)[None] for file in sample_files()],), {"crop": (20, 16)})
 
     @classmethod

@@ -123,15 +123,15 @@ class Video(Operator):
         files = _files()
         yield Case((files,))
         yield Case((files,), {"start_frame": 3, "stride": 2})
-        yield Case((files,), {"start_frame": PerSample([np.int32(v) for v in (5, 0, 2)]), "sequence_length": 3})
-        yield Case((files,), {"end_frame": PerSample([np.int32(v) for v in (3, 9, 12)]), "fill_value": (9, 8, 7)})
+        yield Case((files,), {"start_frame": PerSample.of(5, 0, 2, dtype=np.int32), "sequence_length": 3})
+        yield Case((files,), {"end_frame": PerSample.of(3, 9, 12, dtype=np.int32), "fill_value": (9, 8, 7)})
         for mode in ("none", "edge", "repeat", "reflect_1001", "symmetric", "reflect_101", "reflect", "constant"):
             yield Case((files,), {"start_frame": 2, "sequence_length": 21, "pad_mode": mode})
         yield Case((files,), {"start_frame": -3, "end_frame": 2, "pad_mode": "reflect_101"})
         yield Case((files,), {"start_frame": 4, "sequence_length": 5, "stride": 2, "pad_mode": "none"})
         yield Case((files,), {"frames": (5, 0, 5, 2, 1), "build_index": False})
         yield Case((files,), {"frames": (-1, 3, 40), "pad_mode": "edge"})
-        lists = PerSample([np.array(v, np.int32) for v in ((1, 2), (4,), (6, 30, 6, 0))])
+        lists = PerSample.of((1, 2), (4,), (6, 30, 6, 0), dtype=np.int32)
         yield Case((files,), {"frames": lists, "fill_value": 200})
         yield Case((_colours(),), batch_size=6)
 

@@ -165,7 +165,7 @@ class Filter(Operator):
         pictures = samples.pictures()
         windows = _windows(((3, 5), (3, 3), (1, 7)))
         fills = [np.uint8(value) for value in (0, 99, 255)]
-        anchors = PerSample([np.array(row, np.int32) for row in ((2, 4), (0, -1), (0, 6))])
+        anchors = PerSample.of((2, 4), (0, -1), (0, 6), dtype=np.int32)
         options: tuple[dict[str, Any], ...] = (
             {},
             *({"border": border} for border in BORDERS),

@@ -101,8 +101,9 @@ class GaussianBlur(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        sigmas = PerSample([np.float32(v) for v in (0.5, 1.0, 3.3)])
-        for arguments in (
+        sigmas = PerSample.of(0.5, 1.0, 3.3)
+        yield from Case.each(
+            (pictures,),
             {"sigma": (1.0,)},
             {"window_size": (5,)},
             {"sigma": (1.5,), "window_size": (3,)},
@@ -110,9 +111,8 @@ class GaussianBlur(Operator):
             {"window_size": (3, 7)},
             {"sigma": (0.0, 2.0), "window_size": (3, 0)},
             {"sigma": sigmas},
-            {"window_size": PerSample([np.int32(v) for v in (3, 5, 11)])},
-        ):
-            yield Case((pictures,), arguments)
+            {"window_size": PerSample.of(3, 5, 11, dtype=np.int32)},
+        )
         yield Case((pictures,), {"sigma": (1.0,), "dtype": FLOAT})
         yield Case((samples.pictures(dtype=np.float32),), {"sigma": (2.0,)})
         yield Case((samples.pictures(dtype=np.int16),), {"sigma": (2.0,)})

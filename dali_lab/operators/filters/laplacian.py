@@ -131,8 +131,9 @@ class Laplacian(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        sizes = PerSample([np.int32(v) for v in (3, 5, 9)])
-        for arguments in (
+        sizes = PerSample.of(3, 5, 9, dtype=np.int32)
+        yield from Case.each(
+            (pictures,),
             {},
             {"window_size": (5,)},
             {"window_size": (3, 7)},
@@ -142,9 +143,8 @@ class Laplacian(Operator):
             {"scale": (0.25, 2.0)},
             {"window_size": sizes, "normalized_kernel": True},
             {"smoothing_size": sizes},
-            {"scale": PerSample([np.float32(v) for v in (0.1, 2, -1)])},
-        ):
-            yield Case((pictures,), arguments)
+            {"scale": PerSample.of(0.1, 2, -1)},
+        )
         for arguments in ({"window_size": (3, 7)}, {"window_size": (23,), "normalized_kernel": True}):
             yield Case((pictures,), {**arguments, "dtype": FLOAT})
         yield Case((samples.pictures(dtype=np.float32),), {})
@@ -176,11 +176,7 @@ class Laplacian(Operator):
         channels_first = [np.ascontiguousarray(movie.transpose(3, 0, 1, 2)) for movie in movies]
         yield Case(
             ((channels_first, "CFHW"),),
-            {
-                "window_size": PerSample(
-                    [np.array(rows, np.int32) for rows in ([[3], [5]], [[7], [3]], [[5], [9]])], "F*"
-                )
-            },
+            {"window_size": PerSample.of([[3], [5]], [[7], [3]], [[5], [9]], dtype=np.int32, layout="F*")},
         )
 
     @classmethod

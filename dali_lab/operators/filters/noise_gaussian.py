@@ -54,13 +54,16 @@ class GaussianNoise(Noising):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        values = PerSample([np.float32(v) for v in (1, 10, 50)])
-        for arguments in (
+        values = PerSample.of(1, 10, 50)
+        yield from Case.each(
+            (pictures,),
             {"stddev": 20.0},
             {"mean": 10.0, "stddev": 5.0},
             {"stddev": values},
             {"seed": 3, "stddev": 9.0},
-        ):
-            yield Case((pictures,), arguments, tolerance=1, reason=LIBRARY, batches=2)
+            tolerance=1,
+            reason=LIBRARY,
+            batches=2,
+        )
         yield Case((samples.pictures(dtype=np.float32),), {"stddev": 0.1}, tolerance=1e-6, reason=LIBRARY)
         yield Case((samples.planar(dtype=np.int16),), {"stddev": 100.0}, tolerance=1, reason=LIBRARY)

@@ -64,15 +64,16 @@ class SaltAndPepperNoise(Noising):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        values = PerSample([np.float32(v) for v in (0, 0.1, 0.9)])
-        for arguments in (
+        values = PerSample.of(0, 0.1, 0.9)
+        yield from Case.each(
+            (pictures,),
             {},
             {"prob": 0.3, "salt_vs_pepper": 0.8},
             {"prob": values},
             {"prob": 0.2, "per_channel": True},
             {"prob": 0.2, "salt_val": 100.0, "pepper_val": 50.0},
-        ):
-            yield Case((pictures,), arguments, batches=2)
+            batches=2,
+        )
         yield Case((samples.planar(),), {"prob": 0.3})
         yield Case((samples.tensors(((9, 4), (3, 4), (5, 7))),), {"prob": 0.3})
         yield Case((samples.pictures(dtype=np.float32),), {"prob": 0.3})

@@ -44,9 +44,8 @@ class ShotNoise(Noising):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        values = PerSample([np.float32(v) for v in (1, 20, 60)])
-        for arguments in ({}, {"factor": 5.0}, {"factor": values}):
-            yield Case((pictures,), arguments, batches=2)
+        values = PerSample.of(1, 20, 60)
+        yield from Case.each((pictures,), {}, {"factor": 5.0}, {"factor": values}, batches=2)
         yield Case((samples.pictures(dtype=np.uint16),), {"factor": 30.0})
         yield Case((samples.pictures(dtype=np.int16),), {"factor": -20.0})
-        yield Case((pictures,), {"factor": PerSample([np.float32(v) for v in (-1, 0, 1)])})
+        yield Case((pictures,), {"factor": PerSample.of(-1, 0, 1)})

@@ -184,7 +184,8 @@ class CoordTransform(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         points = (samples.tensors([(5, 2), (1, 2), (7, 2)]), "XY")
-        for arguments in (
+        yield from Case.each(
+            (points,),
             {},
             {"M": [1, 2, 3, 4]},
             {"M": 2},
@@ -198,16 +199,11 @@ class CoordTransform(Operator):
             {"MT": [1, 2, 3, 4, 5, 6]},
             {"MT": 2},
             {"MT": [1, 2, 3]},
-        ):
-            yield Case((points,), arguments)
-        matrices = PerSample(
-            [np.array(rows, np.float32) for rows in ([[1, 2], [3, 4]], [[0, 1], [1, 0]], [[2, 0], [0, 2]])]
         )
+        matrices = PerSample.of([[1, 2], [3, 4]], [[0, 1], [1, 0]], [[2, 0], [0, 2]])
         yield Case((points,), {"M": matrices})
-        yield Case(
-            (points,), {"M": matrices, "T": PerSample([np.array(row, np.float32) for row in ([1, 2], [3, 4], [5, 6])])}
-        )
-        yield Case((points,), {"M": PerSample([np.float32(1), np.float32(2), np.float32(3)]), "T": 1})
+        yield Case((points,), {"M": matrices, "T": PerSample.of([1, 2], [3, 4], [5, 6])})
+        yield Case((points,), {"M": PerSample.of(1, 2, 3), "T": 1})
         yield Case((points,), {"MT": PerSample([np.ones((3, 3), np.float32) * i for i in range(3)])})
         colours = {"M": [0.3, 0.6, 0.1, -0.2, -0.3, 0.5, 0.5, -0.4, -0.1], "T": [0, 128, 128]}
         yield Case((samples.pictures(),), {**colours, "dtype": dtypes.UINT8})
@@ -216,8 +212,9 @@ class CoordTransform(Operator):
         yield Case((samples.tensors([(2, 3), (4, 3)], np.int32),), {"M": 0.5})
         yield Case((samples.tensors([(0, 2), (2, 2)]),), {"M": 3})
         for shapes in ([(0, 3), (3, 2)], [(3, 2), (0, 3)], [(0, 3), (0, 4)], [(2, 0), (3, 0)], [(0, 5, 2), (0, 2, 2)]):
-            for arguments in ({}, {"M": [1, 2, 3, 4, 5, 6]}, {"T": [1, 2]}, {"MT": [1, 2, 3, 4, 5, 6]}):
-                yield Case((samples.tensors(shapes),), arguments)
+            yield from Case.each(
+                (samples.tensors(shapes),), {}, {"M": [1, 2, 3, 4, 5, 6]}, {"T": [1, 2]}, {"MT": [1, 2, 3, 4, 5, 6]}
+            )
         frames = PerSample(
             [np.arange(count * 9, dtype=np.float32).reshape(count, 3, 3) / 99 for count in (2, 3, 1)], "Fij"
         )

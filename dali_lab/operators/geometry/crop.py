@@ -120,7 +120,8 @@ class Crop(Cutting):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        for arguments in (
+        yield from Case.each(
+            (pictures,),
             {"crop": (12, 14)},
             {"crop": (12.9, 14.2)},
             {"crop": (12, 14), "crop_pos_x": 0.13, "crop_pos_y": 0.91},
@@ -134,8 +135,7 @@ class Crop(Cutting):
             {"crop": (12, 14), "dtype": FLOAT},
             {"crop": (12, 44), "dtype": FLOAT, "out_of_bounds_policy": "pad", "fill_values": (-3,)},
             {},
-        ):
-            yield Case((pictures,), arguments)
+        )
         yield Case((samples.pictures(dtype=np.float32),), {"crop": (12, 14)})
         yield Case((samples.pictures(dtype=np.float32),), {"crop": (12, 14), "dtype": FLOAT16})
         yield Case((samples.pictures(dtype=np.float32),), {"crop": (12, 14), "dtype": UINT8})
@@ -151,8 +151,8 @@ class Crop(Cutting):
         yield Case(((planes, "CFHW"),), {"crop": (12, 14)})
         yield Case((pictures,), {"crop": (3, 7, 5)})
         yield Case((samples.volumes(),), {"crop_d": 3.0, "crop_h": 4.0, "crop_w": 5.0, "crop_pos_z": 0.9})
-        sizes = PerSample([np.array(row, np.float32) for row in ((10, 11), (9, 8), (20, 30))])
-        places = PerSample([np.float32(v) for v in (0, 0.37, 1)])
+        sizes = PerSample.of((10, 11), (9, 8), (20, 30))
+        places = PerSample.of(0, 0.37, 1)
         yield Case((pictures,), {"crop": sizes, "crop_pos_x": places})
         yield Case((pictures,), {"crop": (10, 10), "crop_pos_y": places})
         # Widths at which positions lie about half-way between two pixels.

@@ -218,8 +218,9 @@ class CropMirrorNormalize(Windowed):
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
         mean, std = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
-        mirror = PerSample([np.int32(v) for v in (1, 0, 1)])
-        for arguments in (
+        mirror = PerSample.of(1, 0, 1, dtype=np.int32)
+        yield from Case.each(
+            (pictures,),
             {},
             {"crop": (20, 15)},
             {"crop": (20, 15), "mirror": 1, "mean": mean, "std": std},
@@ -238,10 +239,9 @@ class CropMirrorNormalize(Windowed):
                 "crop_pos_y": 0.0,
             },
             {"crop": (60, 15), "out_of_bounds_policy": "trim_to_shape"},
-            {"crop": (20, 15), "crop_pos_x": PerSample([np.float32(v) for v in (0, 0.3, 1)])},
-        ):
-            yield Case((pictures,), arguments)
-        means = PerSample([np.array(row, np.float32) for row in ((1, 2, 3), (4, 5, 6), (7, 8, 9))])
+            {"crop": (20, 15), "crop_pos_x": PerSample.of(0, 0.3, 1)},
+        )
+        means = PerSample.of((1, 2, 3), (4, 5, 6), (7, 8, 9))
         yield Case((pictures,), {"mean": means, "std": means})
         yield Case(
             (samples.pictures(dtype=np.float32),), {"crop": (10, 10), "mean": (0.5,), "std": (0.25,), "mirror": 1}

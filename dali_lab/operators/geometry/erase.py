@@ -141,7 +141,8 @@ class Erase(Operator):
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
         yield Case((pictures,))
-        for arguments in (
+        yield from Case.each(
+            (pictures,),
             {"anchor": (2, 3), "shape": (4, 5)},
             {"anchor": (2, 3, 7, 8), "shape": (2, 2, 3, 3), "fill_value": (9,)},
             {"anchor": (2, 3), "shape": (4, 5), "axis_names": "WH"},
@@ -154,8 +155,7 @@ class Erase(Operator):
             {"anchor": (2.6, 3.4), "shape": (4.6, 5.4)},
             {"anchor": (3,), "shape": (2,), "axis_names": "W"},
             {"shape": (4, 5)},
-        ):
-            yield Case((pictures,), arguments)
+        )
         yield Case(
             (samples.pictures(dtype=np.float32),), {"anchor": (2, 3), "shape": (4, 5), "fill_value": (0.25, 0.5, 1)}
         )
@@ -165,7 +165,7 @@ class Erase(Operator):
         yield Case((samples.volumes(),), {"anchor": (1, 2, 3), "shape": (2, 4, 5), "fill_value": (9,)})
         yield Case(((samples.tensors(((9, 8), (4, 9), (7, 7))), "HC"),), {"anchor": (2,), "shape": (3,)})
         yield Case(((samples.tensors(((9, 8), (4, 9), (7, 7))), "AB"),), {"anchor": (2, 1), "shape": (3, 2)})
-        boxes = PerSample([np.array(row, np.float32) for row in ((1, 2), (3, 4), (5, 0))])
+        boxes = PerSample.of((1, 2), (3, 4), (5, 0))
         yield Case((pictures,), {"anchor": boxes, "shape": (5, 6)})
         yield Case((pictures,), {"anchor": boxes, "shape": boxes, "centered_anchor": True})
         several = PerSample([np.arange(2 * n, dtype=np.float32) for n in (1, 3, 2)])

@@ -49,7 +49,7 @@ class Flip(Operator):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        mirrored = PerSample([np.int32(1), np.int32(0), np.int32(1)])
+        mirrored = PerSample.of(1, 0, 1, dtype=np.int32)
         yield Case((samples.pictures(),))
         yield Case((samples.pictures(),), {"horizontal": 0, "vertical": 1})
         yield Case((samples.pictures(dtype=np.float32),), {"horizontal": mirrored})

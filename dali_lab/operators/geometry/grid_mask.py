@@ -95,8 +95,9 @@ class GridMask(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        angles = PerSample([np.float32(v) for v in (0.1, -1.3, 2.9)])
-        for arguments in (
+        angles = PerSample.of(0.1, -1.3, 2.9)
+        yield from Case.each(
+            (pictures,),
             {"tile": 10},
             {"tile": 7, "ratio": 0.2},
             {"tile": 9, "ratio": 0.9},
@@ -104,12 +105,11 @@ class GridMask(Operator):
             {"tile": 10, "shift_y": -2.5},
             {"tile": 11, "angle": 0.4, "shift_x": 3.3, "shift_y": -2.5},
             {"tile": 6, "angle": angles},
-            {"tile": PerSample([np.int32(v) for v in (3, 8, 20)]), "ratio": PerSample(angles.values)},
+            {"tile": PerSample.of(3, 8, 20, dtype=np.int32), "ratio": PerSample(angles.values)},
             {"tile": 8, "ratio": 0.0},
             {"tile": 8, "ratio": 1.0},
             {},
-        ):
-            yield Case((pictures,), arguments)
+        )
         for dtype in (np.int16, np.int32, np.float32):
             yield Case((samples.pictures(dtype=dtype),), {"tile": 10, "angle": 0.7})
         yield Case((samples.pictures(channels=1),), {"tile": 10, "angle": 0.7})
@@ -119,5 +119,5 @@ class GridMask(Operator):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.tensors(((5,),) * 3),), words=("height", "1 dimensions"))
-        zero = PerSample([np.int32(v) for v in (3, -8, 20)])
+        zero = PerSample.of(3, -8, 20, dtype=np.int32)
         yield ErrorCase((samples.pictures(),), {"tile": zero}, words=("tile", "-8", "sample 1"))

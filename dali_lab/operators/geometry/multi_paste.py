@@ -207,7 +207,8 @@ class MultiPaste(Operator):
         anchors = _rows([[0, 0], [2, 3]], [[1, 1]], [[0, 0], [5, 5]])
         shares = _rows([[0, 0.13], [0.26, 0.37]], [[0.49, 0.51]], [[0.33, 0], [0.5, 0.7]], dtype=np.float32)
         sizes = _rows([[5, 6], [7, 8]], [[20, 1]], [[0, 0], [15, 25]])
-        for arguments in (
+        yield from Case.each(
+            (alike,),
             {},
             {"in_ids": ids},
             {"in_ids": (1,)},
@@ -220,8 +221,7 @@ class MultiPaste(Operator):
             {"in_ids": ids, "in_anchors_rel": shares, "out_anchors_rel": shares},
             {"in_ids": ids, "dtype": FLOAT},
             {"in_ids": _rows([], [2], [1]), "dtype": INT16},
-        ):
-            yield Case((alike,), arguments)
+        )
         canvases = _rows([60, 50], [50, 40], [70, 80])
         yield Case((mixed,), {"in_ids": ids, "output_size": canvases})
         yield Case((mixed,), {"output_size": (55, 44)})

@@ -101,9 +101,10 @@ class Paste(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        ratios = PerSample([np.float32(v) for v in (1, 1.37, 3.3)])
-        places = PerSample([np.float32(v) for v in (0, 0.61, 1)])
-        for arguments in (
+        ratios = PerSample.of(1, 1.37, 3.3)
+        places = PerSample.of(0, 0.61, 1)
+        yield from Case.each(
+            (pictures,),
             {"ratio": 1.5},
             {"ratio": 2.7, "paste_x": 0.0},
             {"ratio": 1.3, "paste_x": 1.0, "paste_y": 0.2},
@@ -112,8 +113,8 @@ class Paste(Operator):
             {"ratio": ratios},
             {"ratio": ratios, "paste_x": places, "paste_y": places},
             {"ratio": 1.337, "paste_x": 0.77, "paste_y": 0.31},
-        ):
-            yield Case((pictures,), {"fill_value": (1, 20, 255), **arguments})
+            common={"fill_value": (1, 20, 255)},
+        )
         yield Case((pictures,), {"fill_value": (9,), "ratio": 1.5})
         yield Case((pictures,), {"fill_value": (300, -1, 512), "ratio": 1.5})
         yield Case((samples.pictures(channels=1),), {"fill_value": (9,), "ratio": 1.5, "n_channels": 1})
@@ -124,5 +125,5 @@ class Paste(Operator):
     def error_cases(cls) -> Iterable[ErrorCase]:
         some = {"ratio": 1.5, "fill_value": (1, 2, 3)}
         yield ErrorCase((samples.pictures(),), {**some, "fill_value": (1, 2)}, words=("fill_value", "3 channels"))
-        few = PerSample([np.float32(v) for v in (1, 0.9, 3.3)])
+        few = PerSample.of(1, 0.9, 3.3)
         yield ErrorCase((samples.pictures(),), {**some, "ratio": few}, words=("ratio", "sample 1"))

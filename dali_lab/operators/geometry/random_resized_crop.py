@@ -57,15 +57,16 @@ class RandomResizedCrop(Resizing):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        for arguments in (
+        yield from Case.each(
+            (pictures,),
             {"size": (20, 24)},
             {"size": (32,), "random_area": (0.3, 0.5)},
             {"size": (20, 24), "interp_type": INTERP_CUBIC},
             {"size": (20, 24), "interp_type": INTERP_NN, "seed": 5},
             {"size": (20, 24), "antialias": False},
             {"size": (10, 10), "random_aspect_ratio": (0.2, 0.4)},
-        ):
-            yield Case((pictures,), arguments, batches=3)
+            batches=3,
+        )
         yield Case((pictures,), {"size": (20, 24), "dtype": FLOAT}, batches=2)
         yield Case((samples.planar(),), {"size": (20, 24)}, batches=2)
         yield Case((samples.sequences(),), {"size": (20, 24)}, batches=2)

@@ -18,15 +18,7 @@ from dali_lab.model.dtypes import (
     INTERP_NN,
     INTERP_TRIANGULAR,
 )
-from dali_lab.operators.geometry.resizing import (
-    FILTERS,
-    RESIZE,
-    SIZES,
-    Resampling,
-    Resizing,
-    extents_of,
-    resampling,
-)
+from dali_lab.operators.geometry.resizing import FILTERS, RESIZE, SIZES, Resampling, Resizing, extents_of, resampling
 from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, flag, register, samples
 
 
@@ -68,7 +60,8 @@ class Resize(Resizing):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        for arguments in (
+        yield from Case.each(
+            (pictures,),
             {"size": (20, 30)},
             {"size": (64, 50)},
             {"resize_x": 25.0},
@@ -93,8 +86,7 @@ class Resize(Resizing):
             {"size": (20, 30), "roi_start": (0.1, 0.9), "roi_end": (0.8, 0.2), "roi_relative": True},
             {"size": (1, 1)},
             {"size": (20, 30), "save_attrs": True},
-        ):
-            yield Case((pictures,), arguments)
+        )
         yield Case((samples.pictures(channels=1),), {"size": (25, 25)})
         yield Case((samples.pictures(dtype=np.float32),), {"size": (25, 30)})
         yield Case((samples.pictures(dtype=np.uint16),), {"size": (25, 30)})
@@ -108,9 +100,9 @@ class Resize(Resizing):
         yield Case((samples.sequences(),), {"size": (25, 30)})
         yield Case((samples.volumes(),), {"size": (6, 10, 7)})
         yield Case((samples.volumes(),), {"resize_z": 4.0, "resize_x": 20.0, "mode": "stretch"})
-        sizes = PerSample([np.array(row, np.float32) for row in ((10, 20), (33, 12), (17.4, 60))])
+        sizes = PerSample.of((10, 20), (33, 12), (17.4, 60))
         yield Case((pictures,), {"size": sizes})
-        widths = PerSample([np.float32(v) for v in (10, 20.5, 33)])
+        widths = PerSample.of(10, 20.5, 33)
         yield Case((pictures,), {"resize_x": widths})
         yield Case((samples.pictures(((1, 1), (1, 9), (7, 1))),), {"size": (5, 4)})
         empty = ([np.zeros(shape, np.uint8) for shape in ((0, 5, 3), (4, 0, 3), (0, 0, 3), (4, 5, 0))], "HWC")

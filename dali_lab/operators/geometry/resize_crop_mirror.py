@@ -8,15 +8,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INTERP_NN
-from dali_lab.operators.geometry.resizing import (
-    FILTERS,
-    RESIZE,
-    SIZES,
-    Resampling,
-    Resizing,
-    extents_of,
-    resampling,
-)
+from dali_lab.operators.geometry.resizing import FILTERS, RESIZE, SIZES, Resampling, Resizing, extents_of, resampling
 from dali_lab.operators.geometry.windows import CROP, CROPPING, ROUNDING, crop_windows
 from dali_lab.schema import Call, Case, PerSample, integer, register, samples
 
@@ -79,18 +71,17 @@ class ResizeCropMirror(Resizing):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        for arguments in (
+        yield from Case.each(
+            (pictures,),
             {"resize_shorter": 30.0, "crop": (20, 24)},
             {"resize_shorter": 30.0, "crop": (20, 24), "mirror": 1},
             {"size": (40, 44), "crop": (31, 17), "mirror": 3, "crop_pos_x": 0.2, "crop_pos_y": 0.9},
             {"resize_x": 50.0, "crop": (12, 30), "interp_type": INTERP_NN},
             {"resize_longer": 30.0},
             {"size": (20, 30), "crop": (30, 24), "mirror": 1},
-        ):
-            yield Case((pictures,), arguments)
+        )
         yield Case(
-            (pictures,),
-            {"resize_shorter": 26.0, "crop": (20, 20), "mirror": PerSample([np.int32(v) for v in (0, 1, 2)])},
+            (pictures,), {"resize_shorter": 26.0, "crop": (20, 20), "mirror": PerSample.of(0, 1, 2, dtype=np.int32)}
         )
 
         for data in (samples.planar(), samples.sequences()):

@@ -98,7 +98,8 @@ class RoiRandomCrop(Operator):
     def cases(cls) -> Iterable[Case]:
         some = {"crop_shape": (4, 5), "roi_start": (3, 2)}
         data = samples.tensors(((20, 30), (25, 12), (13, 40)))
-        for arguments in (
+        yield from Case.each(
+            (),
             {**some, "roi_shape": (6, 9)},
             {**some, "roi_end": (20, 40)},
             {**some, "roi_shape": (1, 2)},
@@ -109,12 +110,11 @@ class RoiRandomCrop(Operator):
             {"crop_shape": (4,), "roi_start": (3,), "roi_shape": (60,)},
             {"crop_shape": (4, 5, 3), "roi_start": (3, 2, 0), "roi_shape": (60, 50, 3)},
             {**some, "roi_shape": (66, 99), "seed": 7},
-        ):
-            yield Case((), arguments, batches=3)
-        for arguments in ({**some, "roi_shape": (6, 9)}, {**some, "roi_shape": (1, 1)}):
-            yield Case((data,), arguments, batches=3)
+            batches=3,
+        )
+        yield from Case.each((data,), {**some, "roi_shape": (6, 9)}, {**some, "roi_shape": (1, 1)}, batches=3)
         yield Case((samples.pictures(),), {"crop_shape": (4, 5), "roi_start": (3, 2), "roi_end": (9, 10)}, batches=3)
-        windows = PerSample([np.array(row, np.int32) for row in ((4, 5), (7, 3), (10, 10))])
+        windows = PerSample.of((4, 5), (7, 3), (10, 10), dtype=np.int32)
         yield Case((data,), {"crop_shape": windows, "roi_start": (2, 3), "roi_shape": (8, 8)}, batches=3)
         yield Case((), {"crop_shape": windows, "roi_start": windows, "roi_end": (40, 50)}, batches=2)
 

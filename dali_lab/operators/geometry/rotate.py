@@ -68,8 +68,9 @@ class Rotate(Warping):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        angles = PerSample([np.float32(v) for v in (10, 90, -133.3)])
-        for arguments in (
+        angles = PerSample.of(10, 90, -133.3)
+        yield from Case.each(
+            (pictures,),
             {"angle": 30.0},
             {"angle": 30.0, "fill_value": 0.0},
             {"angle": angles, "fill_value": 100.0},
@@ -80,8 +81,7 @@ class Rotate(Warping):
             {"angle": 0.0},
             {"angle": 180.0},
             {"angle": -77.0, "dtype": FLOAT, "fill_value": -5.0},
-        ):
-            yield Case((pictures,), arguments)
+        )
         yield Case((samples.pictures(dtype=np.float32),), {"angle": 20.0, "fill_value": 0.5})
         yield Case((samples.pictures(dtype=np.int16),), {"angle": 20.0})
         yield Case((samples.pictures(channels=1),), {"angle": 20.0})
@@ -91,7 +91,7 @@ class Rotate(Warping):
         turning = PerSample([np.array(row, np.float32)[:, None] for row in ((3, 80), (-50, 10, 100), (44,))], "F*")
         yield Case((samples.sequences(),), {"angle": turning, "fill_value": 9.0})
         volumes = samples.volumes(channels=2)
-        directions = PerSample([np.array(row, np.float32) for row in ((1, 0, 0), (0.3, -2, 1), (0, 0, -5))])
+        directions = PerSample.of((1, 0, 0), (0.3, -2, 1), (0, 0, -5))
         deep: tuple[dict[str, Any], ...] = (
             {"axis": (0.0, 0.0, 1.0)},
             {"axis": (0.0, 1.0, 0.0), "fill_value": 0.0},

@@ -10,14 +10,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.operators.geometry.crop import WINDOW, Cutting
-from dali_lab.operators.geometry.windows import (
-    BOUNDS,
-    SLICE,
-    SLICING,
-    Windows,
-    is_region,
-    slice_windows,
-)
+from dali_lab.operators.geometry.windows import BOUNDS, SLICE, SLICING, Windows, is_region, slice_windows
 from dali_lab.schema import Call, Case, ErrorCase, Input, Output, PerSample, register, samples
 
 
@@ -61,7 +54,8 @@ class Slice(Cutting):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        for arguments in (
+        yield from Case.each(
+            (pictures,),
             {"start": (1, 2), "end": (5, 7)},
             {"start": (1, 2), "shape": (3, 3)},
             {"rel_start": (0.1, 0.2), "rel_end": (0.55, 0.55)},
@@ -79,8 +73,7 @@ class Slice(Cutting):
             {"start": (2, 1), "rel_end": (0.5, 0.7)},
             {"start": (2, 1), "shape": (5, 3), "dtype": FLOAT},
             {"start": (2, 1), "shape": (0, 3)},
-        ):
-            yield Case((pictures,), arguments)
+        )
         floats = [np.array(row, np.float32) for row in ((0.1, 0.2), (0.123, 0.377), (0.5, 0.4))]
         extents = [np.array(row, np.float32) for row in ((0.5, 0.5), (0.411, 0.333), (0.5, 0.6))]
         whole = [np.array(row, np.int32) for row in ((1, 2), (3, 4), (5, 0))]
@@ -95,7 +88,7 @@ class Slice(Cutting):
             (samples.tensors(((6, 7, 8),) * 3, np.int64),), {"start": (1, 2, 3), "shape": (2, 2, 2), "axes": (0, 1, 2)}
         )
         yield Case((samples.sequences(),), {"start": (3, 4), "shape": (10, 11), "axis_names": "HW"})
-        starts = PerSample([np.array(row, np.int32) for row in ((1, 2), (3, 4), (5, 0))])
+        starts = PerSample.of((1, 2), (3, 4), (5, 0), dtype=np.int32)
         yield Case((pictures,), {"start": starts, "shape": (4, 6)})
 
         for data in (samples.planar(), samples.volumes(), samples.sequences()):
@@ -115,9 +108,9 @@ class Slice(Cutting):
         yield Case((samples.pictures(),), {"start": (1, 1), "end": ()})
         yield Case((samples.pictures(),), {"rel_start": (0.2, 0.3), "shape": ()})
         yield Case((samples.pictures(),), {"rel_shape": ()})
-        axes = PerSample([np.array(row, np.int32) for row in ([1], [], [-1, 0])])
-        starts = PerSample([np.array(row, np.float32) for row in ([0.1], [0.1, 0.2, 0], [0, 0.3])])
-        shares = PerSample([np.array(row, np.float32) for row in ([0.5], [0.3, 0.2, 1], [1, 0.5])])
+        axes = PerSample.of([1], [], [-1, 0], dtype=np.int32)
+        starts = PerSample.of([0.1], [0.1, 0.2, 0], [0, 0.3])
+        shares = PerSample.of([0.5], [0.3, 0.2, 1], [1, 0.5])
         yield Case((samples.pictures(),), {"axes": axes, "rel_start": starts, "rel_shape": shares})
 
     @classmethod

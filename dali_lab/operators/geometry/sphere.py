@@ -45,7 +45,7 @@ class Sphere(Displacing):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        some = PerSample([np.int32(v) for v in (0, 1, 2)])
+        some = PerSample.of(0, 1, 2, dtype=np.int32)
         for arguments in (
             {},
             {"fill_value": 77.6},

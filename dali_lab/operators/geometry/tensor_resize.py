@@ -273,7 +273,7 @@ class TensorResize(Resizing):
         yield Case((pictures,), {"scales": (0.7,), "dtype": FLOAT, **two})
         for dtype in (np.uint16, np.int16):
             yield Case((samples.pictures(dtype=dtype),), {"scales": (0.7, 1.2), **two})
-        sizes = PerSample([np.array(row, np.float32) for row in ((10, 20), (33, 12), (17.4, 60))])
+        sizes = PerSample.of((10, 20), (33, 12), (17.4, 60))
         yield Case((pictures,), {"sizes": sizes, **two})
         rows = samples.tensors(((30,), (41,), (5,)))
         yield Case((rows,), {"scales": (1.7,)})

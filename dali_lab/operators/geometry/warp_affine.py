@@ -73,7 +73,8 @@ class WarpAffine(Warping):
         pictures = samples.pictures()
         shear = (1.0, 0.3, -2.0, 0.1, 0.9, 4.5)
         rows = [np.array(row, np.float32).reshape(2, 3) for row in (shear, (2, 0, 0, 0, 2, 0), (0, 1, 0, -1, 0, 20))]
-        for arguments in (
+        yield from Case.each(
+            (pictures,),
             {"matrix": shear},
             {"matrix": shear, "fill_value": 0.0},
             {"matrix": shear, "inverse_map": False, "fill_value": 9.0},
@@ -82,8 +83,7 @@ class WarpAffine(Warping):
             {"matrix": shear, "size": (20.5, 59.7), "fill_value": 1.0},
             {"matrix": PerSample(rows), "fill_value": 2.0},
             {"matrix": shear, "dtype": FLOAT},
-        ):
-            yield Case((pictures,), arguments)
+        )
         yield Case((pictures, rows), {"fill_value": 3.0})
         yield Case((samples.pictures(dtype=np.float32),), {"matrix": shear})
         beyond = {"matrix": shear, "fill_value": 70000.0}
@@ -92,15 +92,16 @@ class WarpAffine(Warping):
         volumes = samples.volumes(channels=2)
         skew = (1.0, 0.2, 0.1, -1.5, 0.1, 0.9, -0.2, 0.7, 0.05, -0.1, 1.1, 0.3)
         wide = [np.array(skew, np.float32).reshape(3, 4) * np.float32(1 + 0.1 * k) for k in range(3)]
-        for options in (
+        yield from Case.each(
+            (volumes,),
             {},
             {"fill_value": 7.0},
             {"inverse_map": False, "fill_value": 9.0},
             {"interp_type": INTERP_NN, "fill_value": 9.0},
             {"interp_type": INTERP_NN},
             {"size": (9, 8, 12)},
-        ):
-            yield Case((volumes,), {"matrix": skew, **options})
+            common={"matrix": skew},
+        )
         yield Case((volumes, wide), {"fill_value": 3.0, "dtype": FLOAT})
         yield Case((samples.volumes(dtype=np.float32),), {"matrix": PerSample(wide)})
         swapped = (0.1, 0.9, -0.2, 0.7, 1.0, 0.2, 0.1, -1.5, 0.05, -0.1, 1.1, 0.3)

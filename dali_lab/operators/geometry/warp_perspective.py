@@ -9,16 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import (
-    FLOAT,
-    INT16,
-    INTERP_CUBIC,
-    INTERP_LINEAR,
-    INTERP_NN,
-    UINT8,
-    UINT16,
-    numpy_dtype,
-)
+from dali_lab.model.dtypes import FLOAT, INT16, INTERP_CUBIC, INTERP_LINEAR, INTERP_NN, UINT8, UINT16, numpy_dtype
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, PerSample, register, samples
 from dali_lab.schema.presets import choice, flag, numbers, pixel_value
 

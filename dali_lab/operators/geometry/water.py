@@ -73,7 +73,7 @@ class Water(Displacing):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        some = PerSample([np.int32(v) for v in (0, 1, 2)])
+        some = PerSample.of(0, 1, 2, dtype=np.int32)
         for arguments in (
             {},
             {"ampl_x": 3.3, "freq_x": 0.2, "phase_x": 1.0},

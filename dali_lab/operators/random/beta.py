@@ -46,7 +46,7 @@ class Beta(Drawing):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        values = PerSample([np.float32(v) for v in (0.5, 1, 3)])
+        values = PerSample.of(0.5, 1, 3)
         yield Case((), {}, tolerance=1e-6, reason=LIBRARY, batches=3)
         yield Case((), {"alpha": 2.0, "beta": 0.5, "shape": (7,)}, tolerance=1e-6, reason=LIBRARY, batches=2)
         yield Case((), {"alpha": values, "shape": (3, 2)}, tolerance=1e-6, reason=LIBRARY, batches=2)

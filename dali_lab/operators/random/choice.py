@@ -118,7 +118,7 @@ class Choice(Drawing):
         yield Case((row,), {"p": (0.1, 0.2, 0.7), "shape": (9,)}, batches=3)
         yield Case((table,), {"p": (0.5, 0.2, 0.3), "shape": (9,)}, batches=3)
         yield Case((five, [np.zeros((2, 3), np.float32)] * 4), {}, batches=2)
-        chances = PerSample([np.array(p, np.float32) for p in ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.25, 0.25))])
+        chances = PerSample.of((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.25, 0.25))
         yield Case((row,), {"p": chances, "shape": (5,)}, batches=2)
         yield Case(([np.array([1, 2, 3], np.uint8)] * 4,), {"shape": (5,)}, batches=2)
         frames = (samples.sequences((4, 4, 4), ((5, 6),) * 3)[0], "FHWC")

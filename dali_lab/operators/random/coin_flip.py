@@ -36,11 +36,11 @@ class CoinFlip(Drawing):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        values = PerSample([np.float32(v) for v in (0, 0.5, 1)])
+        values = PerSample.of(0, 0.5, 1)
         yield Case((), {}, batches=5, batch_size=7)
         yield Case((), {"probability": 0.2, "shape": (20,)}, batches=3)
         yield Case((), {"probability": values, "shape": (9,)}, batches=3)
-        beyond = PerSample([np.float32(v) for v in (-0.25, -1.75, 1.25, 2, 1e9, np.nan)])
+        beyond = PerSample.of(-0.25, -1.75, 1.25, 2, 1e9, np.nan)
         yield Case((), {"probability": beyond, "shape": (20,)}, batches=3)
         for constant in (2.0, -0.5, float("nan")):
             yield Case((), {"probability": constant, "shape": (20,)})

@@ -49,7 +49,7 @@ class Normal(Drawing):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        values = PerSample([np.float32(v) for v in (0, 10, -5)])
+        values = PerSample.of(0, 10, -5)
         yield Case((), {}, tolerance=1e-6, reason=LOGARITHM, batches=3)
         yield Case((), {"mean": 3.0, "stddev": 2.0, "shape": (5, 6)}, tolerance=2e-6, reason=LOGARITHM, batches=3)
         yield Case((), {"mean": values, "stddev": 0.5}, tolerance=2e-6, reason=LOGARITHM, batches=2)

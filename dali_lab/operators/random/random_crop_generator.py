@@ -56,14 +56,15 @@ class RandomCropGenerator(Operator):
         yield Case((shapes,), {}, batches=3)
         yield Case((shapes,), {"random_area": (0.1, 0.2), "num_attempts": 2}, batches=3)
         yield Case(([row.astype(np.int32) for row in shapes],), {"seed": 11}, batches=2)
-        for arguments in (
+        yield from Case.each(
+            (shapes,),
             {"num_attempts": 0},
             {"num_attempts": -1},
             {"random_area": (0.0, 1.0)},
             {"random_area": 0.5},
             {"random_aspect_ratio": [1.0]},
-        ):
-            yield Case((shapes,), arguments, batches=2)
+            batches=2,
+        )
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

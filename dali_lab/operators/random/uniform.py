@@ -72,7 +72,7 @@ class Uniform(Drawing):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        ranges = PerSample([np.array(row, np.float32) for row in ((0, 1), (-3, 4), (100, 200))])
+        ranges = PerSample.of((0, 1), (-3, 4), (100, 200))
         yield Case((), {}, batches=3)
         yield Case((), {"range": (3, 7.5), "shape": (4, 5)}, batches=3)
         yield Case((), {"range": ranges}, batches=2)
@@ -82,7 +82,7 @@ class Uniform(Drawing):
         yield Case((), {"dtype": FLOAT64, "shape": (7,)}, batches=2)
         yield Case((), {"seed": 17, "shape": (3,)}, batches=2)
         yield Case((samples.tensors(((2, 3), (4, 1), (1, 1))),), {}, batches=2)
-        yield Case((), {"shape": PerSample([np.array([2], np.int32), np.array([5], np.int32)])}, batches=2)
+        yield Case((), {"shape": PerSample.of([2], [5], dtype=np.int32)}, batches=2)
         yield Case((([np.zeros((2, 3, 1), np.uint8)] * 3, "HWC"),), {})
 
     @classmethod
@@ -92,5 +92,5 @@ class Uniform(Drawing):
         yield ErrorCase((), {"dtype": FLOAT16}, words=("dtype", "FLOAT16", "FLOAT64"))
         yield ErrorCase((), {"shape": (-1,)}, words=("shape", "negative"))
         yield ErrorCase((), {"range": (0, 1, 2)}, words=("range", "2 values"))
-        some = PerSample([np.array(row, np.float32) for row in ((1, 2), (), (3,))])
+        some = PerSample.of((1, 2), (), (3,))
         yield ErrorCase((), {"values": some}, words=("values", "at least one", "sample 1"))

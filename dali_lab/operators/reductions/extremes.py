@@ -59,17 +59,16 @@ class _Extreme(Reduction):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        arguments: dict[str, Any]
         data = (samples.tensors([(3, 4), (1, 4), (6, 2)], np.int16), "HW")
-        for arguments in (
+        yield from Case.each(
+            (data,),
             {},
             {"axes": 0},
             {"axes": [-1], "keep_dims": True},
             {"axes": []},
             {"axis_names": "W"},
             {"keep_dims": True},
-        ):
-            yield Case((data,), arguments)
+        )
         yield Case((samples.pictures(),), {"axis_names": "HW"})
         for dtype in (np.uint8, np.int8, np.uint16, np.uint32, np.int32, np.uint64, np.int64, np.float32):
             yield Case((samples.tensors([(3, 5), (2, 2), (9, 1)], dtype),), {"axes": 1})

@@ -67,21 +67,23 @@ class _Spread(Summing):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        arguments: dict[str, Any]
         data = samples.tensors([(3, 4), (1, 4), (6, 2)])
         columns = samples.tensors([(4,), (4,), (2,)])
-        for arguments in ({"axes": 0}, {"axes": 0, "ddof": 1}, {"axes": [0], "keep_dims": True}, {"axis_names": "H"}):
-            yield Case(((data, "HW"), columns), arguments)
+        yield from Case.each(
+            ((data, "HW"), columns),
+            {"axes": 0},
+            {"axes": 0, "ddof": 1},
+            {"axes": [0], "keep_dims": True},
+            {"axis_names": "H"},
+        )
         numbers = [np.float32(0.5), np.float32(0.25), np.float32(1)]
-        for arguments in ({}, {"axes": [0, 1]}, {"ddof": -1}, {"keep_dims": True}):
-            yield Case(((data, "HW"), numbers), arguments)
+        yield from Case.each(((data, "HW"), numbers), {}, {"axes": [0, 1]}, {"ddof": -1}, {"keep_dims": True})
         yield Case((samples.pictures(), numbers), {}, name="benchmark")
         whole = samples.tensors([(3, 4), (2, 4), (6, 2)], np.uint8)
         yield Case((whole, [row.mean(axis=0).astype(np.float32) for row in whole]), {"axes": 0})
         yield Case((data, [row.copy() for row in data]), {"axes": []})
         yield Case((data, numbers), {"axes": [], "ddof": 1})
-        for arguments in ({}, {"ddof": 1}, {"axes": []}):
-            yield Case(([row[0, 0] for row in data], numbers), arguments)
+        yield from Case.each(([row[0, 0] for row in data], numbers), {}, {"ddof": 1}, {"axes": []})
         large = [np.array([[2**24 + 1, 2**30 + 7]], np.int32)] * 3
         yield Case((large, [row[0].astype(np.float32) for row in large]), {"axes": 0, "ddof": 2})
         rows = [row.mean(axis=0, keepdims=True) for row in data]

@@ -59,9 +59,9 @@ class _Sums(Summing):
     @classmethod
     def axis_cases(cls) -> Iterable[Case]:
         """Cases of the axes, in all reductions the same."""
-        arguments: dict[str, Any]
         data = (samples.tensors([(3, 4), (1, 4), (6, 2)], np.int16), "HW")
-        for arguments in (
+        yield from Case.each(
+            (data,),
             {},
             {"axes": 0},
             {"axes": [1]},
@@ -71,8 +71,7 @@ class _Sums(Summing):
             {"axis_names": "WH"},
             {"axis_names": "W", "keep_dims": True},
             {"keep_dims": True},
-        ):
-            yield Case((data,), arguments)
+        )
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
@@ -171,10 +170,8 @@ class MeanSquare(_Squares):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        arguments: dict[str, Any]
         small = (samples.tensors([(3, 4), (1, 4), (6, 2)]), "HW")
-        for arguments in ({}, {"axes": 0}, {"axis_names": "W", "keep_dims": True}, {"axes": []}):
-            yield Case((small,), arguments)
+        yield from Case.each((small,), {}, {"axes": 0}, {"axis_names": "W", "keep_dims": True}, {"axes": []})
         yield Case((samples.pictures(),), {"axis_names": "HW"})
         yield Case((samples.tensors([(3, 5), (2, 2)], np.uint8),), {"dtype": dtypes.UINT64})
         yield Case((samples.tensors([(3, 5), (2, 2)], np.int8),), {"dtype": dtypes.INT64, "axes": 0})
@@ -199,10 +196,8 @@ class RMS(_Squares):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        arguments: dict[str, Any]
         small = (samples.tensors([(3, 4), (1, 4), (6, 2)]), "HW")
-        for arguments in ({}, {"axes": 0}, {"axis_names": "W", "keep_dims": True}, {"axes": []}):
-            yield Case((small,), arguments)
+        yield from Case.each((small,), {}, {"axes": 0}, {"axis_names": "W", "keep_dims": True}, {"axes": []})
         yield Case((samples.pictures(),), {"axis_names": "HW"})
         yield Case(([np.array([3, 4, 4, 4], np.uint8), np.array([20, 20], np.uint8)],), {"dtype": dtypes.UINT8})
         yield Case(([np.array([-300, 500], np.int16), np.array([3, -5], np.int16)],), {"dtype": dtypes.INT16})

@@ -50,9 +50,9 @@ class PermuteBatch(Operator):
     def cases(cls) -> Iterable[Case]:
         yield Case((samples.pictures(),), {"indices": [2, 0, 1]})
         yield Case((samples.pictures(),), {"indices": [1, 1, 1]})
-        order = PerSample([np.int32(1), np.int32(2), np.int32(0)])
+        order = PerSample.of(1, 2, 0, dtype=np.int32)
         yield Case((samples.pictures(),), {"indices": order}, name="benchmark")
-        yield Case((samples.tensors([(), (), ()]),), {"indices": PerSample([np.int32(2), np.int32(2), np.int32(0)])})
+        yield Case((samples.tensors([(), (), ()]),), {"indices": PerSample.of(2, 2, 0, dtype=np.int32)})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

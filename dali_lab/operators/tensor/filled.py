@@ -38,14 +38,14 @@ class _Filled(Operator):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        shapes = PerSample([np.array([2, 3], np.int32), np.array([1, 2], np.int32), np.array([0, 4], np.int32)])
+        shapes = PerSample.of([2, 3], [1, 2], [0, 4], dtype=np.int32)
         yield Case((), {"shape": [2, 3]})
         yield Case((), {})
         yield Case((), {"shape": 3, "dtype": dtypes.FLOAT})
         yield Case((), {"shape": [2, 1], "dtype": dtypes.UINT8, "layout": "HW"})
         yield Case((), {"shape": shapes, "dtype": dtypes.FLOAT16})
         yield Case((), {"shape": shapes, "dtype": dtypes.BOOL, "layout": "XY"})
-        yield Case((), {"shape": PerSample([np.int32(2), np.int32(0), np.int32(3)]), "dtype": dtypes.INT64})
+        yield Case((), {"shape": PerSample.of(2, 0, 3, dtype=np.int32), "dtype": dtypes.INT64})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
@@ -178,7 +178,7 @@ class Full(Operator):
         yield Case((numbers,), {"shape": [2, 2]})
         yield Case((rows,), {"shape": [2, 3], "layout": "HW"})
         yield Case((samples.tensors([(2, 1), (2, 1), (1, 1)], bool),), {"shape": [2, 4]})
-        shapes = PerSample([np.array([2, 3], np.int32), np.array([1, 3], np.int32), np.array([0, 3], np.int32)])
+        shapes = PerSample.of([2, 3], [1, 3], [0, 3], dtype=np.int32)
         yield Case((rows,), {"shape": shapes})
         yield Case((numbers,), {"shape": shapes})
         yield Case((numbers,), {})

@@ -187,15 +187,15 @@ class Stack(_Joining):
     def cases(cls) -> Iterable[Case]:
         data = (samples.tensors([(2, 3), (1, 3), (4, 0)], np.uint8), "HW")
         numbers = samples.tensors([(), (), ()])
-        for arguments in (
+        yield from Case.each(
+            (data, data),
             {},
             {"axis_name": "C"},
             {"axis": 2, "axis_name": "C"},
             {"axis": -1, "axis_name": "C"},
             {"axis": -2},
             {"axis": 1},
-        ):
-            yield Case((data, data), arguments)
+        )
         yield Case((data,), {"axis": 1})
         yield Case((numbers, numbers, numbers))
         yield Case((numbers, numbers), {"axis_name": "X"})

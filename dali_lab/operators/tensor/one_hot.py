@@ -95,10 +95,10 @@ class OneHot(Operator):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        arguments: dict[str, Any]
         numbers = [np.int32(1), np.int32(3), np.int32(0)]
         rows = ([np.array([1, 0], np.int32), np.array([3, 9, -1], np.int32), np.array([2], np.int32)], "X")
-        for arguments in (
+        yield from Case.each(
+            (numbers,),
             {"num_classes": 4},
             {"num_classes": 2},
             {"num_classes": 4, "dtype": dtypes.UINT8, "on_value": 300, "off_value": -2},
@@ -106,17 +106,17 @@ class OneHot(Operator):
             {},
             {"num_classes": 3, "axis_name": "C"},
             {"num_classes": 3, "axis": 0, "axis_name": "C"},
-        ):
-            yield Case((numbers,), arguments)
-        for arguments in (
+        )
+        yield from Case.each(
+            (rows,),
             {},
             {"axis": 0},
             {"axis": 1},
             {"axis": -1},
             {"axis_name": "C"},
             {"axis": 0, "axis_name": "C"},
-        ):
-            yield Case((rows,), {"num_classes": 4, **arguments})
+            common={"num_classes": 4},
+        )
         single = ([np.array([[1]], np.int64), np.array([[2]], np.int64), np.array([[0]], np.int64)], "XY")
         yield Case((single,), {"num_classes": 3})
         yield Case((single,), {"num_classes": 3, "axis": 0})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -151,19 +150,19 @@ class Pad(Operator):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        arguments: dict[str, Any]
         rows = samples.tensors([(5,), (2,), (3,)], np.int16)
         table = (samples.tensors([(5, 2), (2, 7), (3, 3)]), "HW")
-        for arguments in (
+        yield from Case.each(
+            (rows,),
             {"fill_value": -1},
             {"fill_value": -1, "axes": 0, "shape": 7},
             {"fill_value": -1, "axes": [0], "align": 4},
             {"axes": [0], "shape": 1, "align": 2},
             {"shape": 2},
             {"fill_value": 1e6},
-        ):
-            yield Case((rows,), arguments)
-        for arguments in (
+        )
+        yield from Case.each(
+            (table,),
             {},
             {"axes": [1]},
             {"axes": [-1], "fill_value": 0.5},
@@ -176,29 +175,19 @@ class Pad(Operator):
             {"shape": 0},
             {"shape": [6, 0]},
             {"axes": [0], "shape": 0},
-        ):
-            yield Case((table,), arguments)
+        )
         yield Case((samples.pictures(),), {"axis_names": "HW", "align": 16, "fill_value": 7})
         yield Case((samples.pictures(),), {"axis_names": "C", "shape": 4, "fill_value": 255})
         yield Case((samples.sequences(),), {"axes": [0]})
-        yield Case((table,), {"fill_value": PerSample([np.float32(1), np.float32(2.5), np.float32(-1)])})
-        yield Case(
-            (table,),
-            {"shape": PerSample([np.array([6, 7], np.int32), np.array([9, -1], np.int32), np.array([1, 1], np.int32)])},
-        )
-        yield Case(
-            (table,),
-            {
-                "axes": [0],
-                "align": PerSample([np.array([2], np.int32), np.array([3], np.int32), np.array([4], np.int32)]),
-            },
-        )
-        varied = PerSample([np.array(row, np.int32) for row in ([1], [], [-1, 0])])
-        extents = PerSample([np.array(row, np.int32) for row in ([9], [4, -1], [5, 6])])
+        yield Case((table,), {"fill_value": PerSample.of(1, 2.5, -1)})
+        yield Case((table,), {"shape": PerSample.of([6, 7], [9, -1], [1, 1], dtype=np.int32)})
+        yield Case((table,), {"axes": [0], "align": PerSample.of([2], [3], [4], dtype=np.int32)})
+        varied = PerSample.of([1], [], [-1, 0], dtype=np.int32)
+        extents = PerSample.of([9], [4, -1], [5, 6], dtype=np.int32)
         yield Case((table,), {"axes": varied})
         yield Case((table,), {"axes": varied, "shape": extents})
-        some = PerSample([np.array(row, np.int32) for row in ([9, 8], [], [5, 6])])
-        steps = PerSample([np.array(row, np.int32) for row in ([], [4, 4], [])])
+        some = PerSample.of([9, 8], [], [5, 6], dtype=np.int32)
+        steps = PerSample.of([], [4, 4], [], dtype=np.int32)
         yield Case((table,), {"shape": some})
         yield Case((table,), {"shape": some, "align": steps, "axes": [1, 0]})
         yield Case((table,), {"shape": PerSample([np.array([], np.int32)] * 3)})

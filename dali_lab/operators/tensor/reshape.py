@@ -176,7 +176,8 @@ class Reshape(_Reshaping):
     def cases(cls) -> Iterable[Case]:
         data = (samples.tensors([(4, 6), (4, 6), (4, 6)], np.uint8), "HW")
         ragged = (samples.tensors([(4, 6), (2, 3), (8, 1)], np.int16), "HW")
-        for arguments in (
+        yield from Case.each(
+            (data,),
             {"shape": [2, 12]},
             {"shape": [-1]},
             {"shape": [3, -1, 2]},
@@ -193,15 +194,14 @@ class Reshape(_Reshaping):
             {"src_dims": [1, 0], "rel_shape": [0.5, -1]},
             {"src_dims": [0, 1, -1], "rel_shape": [1, -1, 2]},
             {"src_dims": [0, -1, 1], "layout": "HXW"},
-        ):
-            yield Case((data,), arguments)
+        )
         yield Case((ragged,), {"shape": [-1]})
         yield Case((samples.pictures(),), {"shape": [-1]}, name="benchmark")
         yield Case((ragged,), {"src_dims": [1, 0]})
         yield Case((ragged,), {"rel_shape": [-1, 1]})
         yield Case((ragged[0], [np.array([24], np.int32), np.array([6], np.int32), np.array([-1], np.int32)]))
         yield Case((data,), {"shape": PerSample([np.array([2, -1]), np.array([24, 1]), np.array([-1, 3])])})
-        yield Case((data,), {"rel_shape": PerSample([np.array(r, np.float32) for r in ([2, -1], [-1, 2], [0.25, -1])])})
+        yield Case((data,), {"rel_shape": PerSample.of([2, -1], [-1, 2], [0.25, -1])})
         yield Case((samples.tensors([(), (), ()]),), {"shape": [1, 1]})
         yield Case((samples.tensors([(1, 1)] * 3),), {"shape": []})
         yield Case((samples.tensors([(0, 3)] * 3),), {"shape": [5, -1]})
@@ -258,7 +258,8 @@ class Reinterpret(_Reshaping):
             [np.arange(12, dtype=np.float32).reshape(3, 4), np.ones((1, 4), np.float32), np.zeros((2, 4), np.float32)],
             "HW",
         )
-        for arguments in (
+        yield from Case.each(
+            (data,),
             {"dtype": dtypes.INT32},
             {"dtype": dtypes.UINT8},
             {"dtype": dtypes.UINT16, "layout": "AB"},
@@ -270,8 +271,7 @@ class Reinterpret(_Reshaping):
             {"dtype": dtypes.UINT8, "src_dims": [1, 0]},
             {"shape": [-1]},
             {"layout": "XY"},
-        ):
-            yield Case((data,), arguments)
+        )
         yield Case((samples.pictures(dtype=np.uint16),), {"dtype": dtypes.UINT8})
 
     @classmethod

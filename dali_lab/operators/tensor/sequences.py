@@ -129,14 +129,7 @@ class SequenceRearrange(Operator):
         for order in ([1, 0], [0, 0, 3], 3, [3, 2, 1, 0]):
             yield Case(((rows, "FX"),), {"new_order": order})
         yield Case((rows,), {"new_order": [1]})
-        yield Case(
-            (rows,),
-            {
-                "new_order": PerSample(
-                    [np.array([1, 2], np.int32), np.array([4], np.int32), np.array([0, 0, 1], np.int32)]
-                )
-            },
-        )
+        yield Case((rows,), {"new_order": PerSample.of([1, 2], [4], [0, 0, 1], dtype=np.int32)})
         yield Case((samples.sequences(frames=(2, 3, 2)),), {"new_order": [1, 0, 1]})
 
     @classmethod

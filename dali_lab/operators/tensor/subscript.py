@@ -136,7 +136,8 @@ class TensorSubscript(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         data = samples.pictures()
-        for arguments in (
+        yield from Case.each(
+            (data,),
             {"at_0": 3},
             {"at_0": -1, "at_2": 1},
             {"lo_0": 2, "hi_0": 10},
@@ -144,14 +145,10 @@ class TensorSubscript(Operator):
             {"step_0": -1, "step_1": -3},
             {"lo_0": 5, "hi_0": 2},
             {"lo_0": 10, "hi_0": 2, "step_0": -3, "at_1": 0},
-            {"at_1": PerSample([np.int32(1), np.int32(-2), np.int32(7)]), "num_subscripts": 2},
-            {
-                "lo_0": PerSample([np.uint8(1), np.uint8(3), np.uint8(0)]),
-                "hi_0": PerSample([np.int64(-1), np.int64(4), np.int64(9)]),
-            },
-            {"step_1": PerSample([np.int32(-1), np.int32(2), np.int32(-4)]), "num_subscripts": 3},
-        ):
-            yield Case((data,), arguments)
+            {"at_1": PerSample.of(1, -2, 7, dtype=np.int32), "num_subscripts": 2},
+            {"lo_0": PerSample.of(1, 3, 0, dtype=np.uint8), "hi_0": PerSample.of(-1, 4, 9, dtype=np.int64)},
+            {"step_1": PerSample.of(-1, 2, -4, dtype=np.int32), "num_subscripts": 3},
+        )
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

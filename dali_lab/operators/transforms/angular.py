@@ -47,7 +47,8 @@ class Rotation(Transforming):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        for arguments in (
+        yield from Case.each(
+            (),
             {"angle": 30},
             {"angle": -123.4, "center": [1, 2]},
             {"angle": 90},
@@ -55,8 +56,7 @@ class Rotation(Transforming):
             {"angle": 30, "axis": [1, 1, 1], "center": [1, 2, 3]},
             {"angle": 200, "axis": [-1, 2, 0.5], "center": [0.5]},
             {"angle": 45, "axis": [0, 0, 0]},
-        ):
-            yield Case((), arguments)
+        )
         yield Case((MATRIX,), {"angle": 90})
         yield Case((MATRIX,), {"angle": 33, "reverse_order": True})
         yield Case((), {"angle": per_sample(90, 45, -10)})
@@ -120,15 +120,15 @@ class Shear(Transforming):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        for arguments in (
+        yield from Case.each(
+            (),
             {"shear": [1, 2]},
             {"shear": [1, 2, 3, 4, 5, 6]},
             {"angles": [45, 30]},
             {"angles": [45, -30], "center": [1, 2]},
             {"angles": [10, 20, 30, 40, 50, 60], "center": [1, 2, 3]},
             {"shear": [0.5, 0], "center": [3]},
-        ):
-            yield Case((), arguments)
+        )
         yield Case((MATRIX,), {"shear": [1, 2]})
         yield Case((MATRIX,), {"shear": [1, 2], "reverse_order": True})
         yield Case((), {"shear": per_sample([1, 2], [3, 4], [-1, 0.5])})

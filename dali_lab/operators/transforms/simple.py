@@ -95,7 +95,8 @@ class Scale(Transforming):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        for arguments in (
+        yield from Case.each(
+            (),
             {"scale": [2, 3]},
             {"scale": 2},
             {"scale": 2, "ndim": 3},
@@ -103,8 +104,7 @@ class Scale(Transforming):
             {"scale": [2, 3], "center": [1.5]},
             {"scale": [2, 3, 0.5], "center": [1, 2, 3]},
             {"scale": [2, 3], "ndim": 2},
-        ):
-            yield Case((), arguments)
+        )
         yield Case((MATRIX,), {"scale": 2})
         yield Case(([np.array([[2, 1]], np.float32)] * 3,), {"scale": 2, "ndim": 3})
         yield Case((MATRIX,), {"scale": [2, 3], "center": [1, 2], "reverse_order": True})
@@ -158,7 +158,8 @@ class Crop(Transforming):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        for arguments in (
+        yield from Case.each(
+            (),
             {},
             {"from_start": [1, 2], "from_end": [3, 5]},
             {"from_start": [1, 2], "from_end": [3, 5], "to_start": [10, 20], "to_end": [1, 1]},
@@ -167,8 +168,7 @@ class Crop(Transforming):
             {"from_start": [3, 5], "from_end": [1, 2]},
             {"from_start": [0.1, 0.2, 0.3], "from_end": [0.8, 0.8, 0.9], "to_end": 3.0},
             {"to_start": [5, 5], "to_end": [1, 1], "absolute": True},
-        ):
-            yield Case((), arguments)
+        )
         yield Case((MATRIX,), {"to_end": [2, 2]})
         yield Case((MATRIX,), {"from_start": [3, 5], "from_end": [1, 2], "reverse_order": True})
         yield Case((), {"from_start": per_sample([1, 2], [3, 4], [-1, 0.5]), "from_end": [8, 9]})
