@@ -151,9 +151,14 @@ class Batch:
         return int(self.shapes.shape[1])
 
     @property
+    def kind(self) -> np.dtype[Any]:
+        """The type of the elements as NumPy has it."""
+        return numpy_dtype(self.dtype)
+
+    @property
     def itemsize(self) -> int:
         """Bytes of one element."""
-        return numpy_dtype(self.dtype).itemsize
+        return self.kind.itemsize
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
@@ -288,11 +293,9 @@ class Batch:
     def unfolded(self) -> Batch:
         """Samples of a sequence batch cut along their first axis: one sample for each frame, without copying."""
         counts = self.shapes[:, 0]
-        inner = np.repeat(self.shapes[:, 1:], counts, axis=0)
-        steps = np.repeat(self.shapes[:, 1:].prod(axis=1) * self.itemsize, counts)
-        first = np.repeat(np.cumsum(counts) - counts, counts)
-        frame = np.arange(len(steps), dtype=np.int64) - first
-        addresses = np.asarray(np.repeat(self.addresses, counts) + steps * frame, np.int64)
+        owner, frame = rows_of(counts)
+        inner = self.shapes[owner, 1:]
+        addresses = self.addresses[owner] + inner.prod(axis=1) * self.itemsize * frame
         return Batch(addresses, inner, self.dtype, self.layout[1:], self.owners, None)
 
     def folded(self, counts: npt.NDArray[np.int64], letter: str, like: npt.NDArray[np.int64] | None = None) -> Batch:
@@ -331,3 +334,9 @@ class _Memory:
             "shape": shape,
             "typestr": dtype.str,
         }
+
+
+def rows_of(counts: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The owner of each of the rows of which the owners have `counts`, one after the other, and its place there."""
+    owner = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+    return owner, np.arange(len(owner), dtype=np.int64) - (np.cumsum(counts) - counts)[owner]

@@ -9,7 +9,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
-from dali_lab.model.dtypes import FLOAT, FLOAT64, INT32, numpy_dtype
+from dali_lab.model.dtypes import FLOAT, FLOAT64, INT32
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import need_elements
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, integer, number, register, samples
@@ -98,7 +98,7 @@ class NonsilentRegion(Operator):
         result = np.empty((2, len(sound)), np.int64)
         audio.nonsilent(
             source.addresses, sound.sizes, self.value("window_length"), reset,
-            self.value("reference_power") or 0.0, ratio, result[0], result[1], like(numpy_dtype(source.dtype)),
+            self.value("reference_power") or 0.0, ratio, result[0], result[1], like(source.kind),
         )  # fmt: skip
         begin, length = result.astype(np.int32)
         return Batch.dense(begin, dtype=INT32), Batch.dense(length, dtype=INT32)

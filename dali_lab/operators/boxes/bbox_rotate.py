@@ -14,10 +14,11 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.boxes.coordinates import (
     box_table,
     corners_of,
+    labels_out,
     per_box,
     sample_boxes,
     sample_boxes_by_size,
-    store,
+    table_out,
 )
 from dali_lab.operators.geometry.warping import SIZE_TYPES
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register
@@ -113,7 +114,7 @@ class BBoxRotate(Operator):
     def run(self, call: Call, boxes: Batch, labels: Batch | None = None) -> Batch | tuple[Batch, Batch]:
         table, counts = box_table(call, boxes)
         if labels is not None:
-            self._check_labels(call, labels, counts)
+            call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
         sizes = self._sizes(call)
         low, high = corners_of(table, self.value("bbox_layout") == "xyXY")
         turned, canvas, kept = self._turned(call, low, high, counts, sizes)
@@ -123,20 +124,8 @@ class BBoxRotate(Operator):
             turned *= np.tile(1 / canvas[:, ::-1], 2)
         owner = np.repeat(np.arange(len(counts)), counts)
         left = np.bincount(owner[kept], minlength=len(counts)).astype(np.int64)
-        shapes = np.stack([left, np.full(len(left), 4)], axis=1)
-        out = call.allocate(shapes, FLOAT, boxes.layout)
-        store(out, turned[kept])
-        if labels is None:
-            return out
-        label_shapes = labels.shapes.copy()
-        label_shapes[:, 0] = left
-        rest = call.allocate(label_shapes, INT32, labels.layout, output=1)
-        rows = [array.reshape(-1) for array in labels.arrays()]
-        store(rest, (np.concatenate(rows) if rows else np.empty(0, np.int32))[kept])
-        return out, rest
-
-    def _check_labels(self, call: Call, labels: Batch, counts: npt.NDArray[np.int64]) -> None:
-        call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
+        out = table_out(call, turned[kept], left, boxes.layout)
+        return out if labels is None else (out, labels_out(call, labels, kept, left, output=1))
 
     def _sizes(self, call: Call) -> npt.NDArray[np.int64]:
         """Height and width of each image."""

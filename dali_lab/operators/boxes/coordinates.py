@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
-from dali_lab.model.dtypes import FLOAT
+from dali_lab.model.dtypes import FLOAT, to_dali_type
 from dali_lab.schema import Call, Input, flag
 
 Boxes = npt.NDArray[np.float32]
@@ -64,6 +64,27 @@ def store(out: Batch, table: npt.NDArray[Any]) -> None:
         sizes = out.sizes
         addresses = rows.ctypes.data + (np.cumsum(sizes) - sizes) * rows.itemsize
         copy(addresses, out.addresses, sizes, rows.itemsize)
+
+
+def table_out(
+    call: Call, table: npt.NDArray[Any], counts: npt.NDArray[np.int64], layout: str, output: int = 0
+) -> Batch:
+    """An output with `counts` of the rows of a table in each sample."""
+    shapes = np.stack([counts, np.full(len(counts), table.shape[1])], axis=1)
+    out = call.allocate(shapes, to_dali_type(table.dtype), layout, output=output)
+    store(out, table)
+    return out
+
+
+def labels_out(
+    call: Call, labels: Batch, chosen: npt.NDArray[Any], counts: npt.NDArray[np.int64], output: int
+) -> Batch:
+    """An output with the chosen ones of all labels, `counts` of them in each sample."""
+    shapes = labels.shapes.copy()
+    shapes[:, 0] = counts
+    out = call.allocate(shapes, labels.dtype, labels.layout, output=output)
+    store(out, flat(gathered(labels))[chosen])
+    return out
 
 
 def sample_boxes() -> list[npt.NDArray[np.float32]]:

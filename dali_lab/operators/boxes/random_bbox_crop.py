@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.streams import open_stream
-from dali_lab.model.batch import Batch
+from dali_lab.model.batch import Batch, rows_of
 from dali_lab.model.dense import flat, gathered
 from dali_lab.model.dtypes import FLOAT, INT32
 from dali_lab.model.errors import ArgumentError
-from dali_lab.operators.boxes.coordinates import sample_boxes, sample_boxes_by_size, store
+from dali_lab.operators.boxes.coordinates import labels_out, sample_boxes, sample_boxes_by_size, store, table_out
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Needs, OneOf, Operator, Output, register
 from dali_lab.schema.operator import PerSample
 from dali_lab.schema.presets import choice, flag, fraction, integer, integers, numbers
@@ -156,7 +156,7 @@ class RandomBBoxCrop(Operator):
             raise call.problem(f"takes boxes of 4 or 6 numbers, (n, 4) or (n, 6), got shape {shape}", sample=0)
         counts = boxes.shapes[:, 0].copy()
         if labels is not None:
-            self._check_labels(call, labels, counts)
+            call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
         ndim = columns // 2
         order, by_size = self._order(call, ndim)
         table = np.ascontiguousarray(flat(gathered(boxes)).reshape(-1, columns)[:, order])
@@ -165,9 +165,6 @@ class RandomBBoxCrop(Operator):
         self._check_within(call, table, counts)
         found, kept, fixed = self._windows(call, table, counts, ndim)
         return self._results(call, boxes, labels, table, counts, found, kept, fixed, order, by_size)
-
-    def _check_labels(self, call: Call, labels: Batch, counts: Array) -> None:
-        call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
 
     def _order(self, call: Call, ndim: int) -> tuple[list[int], bool]:
         """Positions of the coordinates within a box, and whether the later ones are extents."""
@@ -261,23 +258,16 @@ class RandomBBoxCrop(Operator):
         anchor, shape = found[:, :ndim], found[:, ndim:] - found[:, :ndim]
         if fixed is not None:
             anchor, shape = np.rint(anchor * self._extents(call, "input_shape", ndim, 1.0)), fixed
-        result = call.allocate(np.stack([left, np.full(len(left), 2 * ndim)], axis=1), FLOAT, boxes.layout, output=2)
-        store(result, inside)
         outputs = [
             Batch.dense(np.ascontiguousarray(anchor, np.float32), dtype=FLOAT),
             Batch.dense(np.ascontiguousarray(shape, np.float32), dtype=FLOAT),
-            result,
+            table_out(call, inside, left, boxes.layout, output=2),
         ]
         if labels is not None:
-            shapes = labels.shapes.copy()
-            shapes[:, 0] = left
-            rest = call.allocate(shapes, INT32, labels.layout, output=3)
-            store(rest, flat(gathered(labels))[kept])
-            outputs.append(rest)
+            outputs.append(labels_out(call, labels, kept, left, output=3))
         if self.value("output_bbox_indices"):
-            places = (np.arange(len(kept)) - np.repeat(np.cumsum(counts) - counts, counts))[kept]
             indices = call.allocate(left[:, None], INT32, output=len(outputs))
-            store(indices, places.astype(np.int32))
+            store(indices, rows_of(counts)[1][kept].astype(np.int32))
             outputs.append(indices)
         return tuple(outputs)
 

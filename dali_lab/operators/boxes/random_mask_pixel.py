@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.kernels.streams import open_stream
 from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
-from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT64, INT64, UINT8, numpy_dtype
+from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT64, INT64, UINT8
 from dali_lab.schema import Call, Case, ErrorCase, Input, OneOf, Operator, Output, integer, number, register
 from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.operator import PerSample
@@ -55,7 +55,7 @@ class RandomMaskPixel(Operator):
         out = np.empty((len(mask), mask.ndim), np.int64)
         boxes.mask_pixels(
             stream.key, stream.highs, mask.addresses, mask.shapes.copy(), call.numbers("foreground", np.int64) != 0,
-            exact, values.astype(np.float64), out, like(numpy_dtype(mask.dtype)),
+            exact, values.astype(np.float64), out, like(mask.kind),
         )  # fmt: skip
         return Batch.dense(out, dtype=INT64)
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.model.batch import Batch
+from dali_lab.model.batch import Batch, rows_of
 from dali_lab.model.dense import flat, gathered
 from dali_lab.model.dtypes import INT32
-from dali_lab.operators.boxes.coordinates import store
+from dali_lab.operators.boxes.coordinates import table_out
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, flag, register
 
 
@@ -50,7 +50,7 @@ class SelectMasks(Operator):
     def run(self, call: Call, mask_ids: Batch, polygons: Batch, vertices: Batch) -> tuple[Batch, Batch]:
         call.refuse(polygons.shapes[:, 1] != 3, "takes 'polygons' of 3 columns, got {}", polygons.shapes[:, 1])
         counts = mask_ids.sizes
-        owner = np.repeat(np.arange(call.count), counts)
+        owner, place = rows_of(counts)
         chosen = self._chosen(call, mask_ids, polygons, owner)
         starts, ends = chosen[:, 1].astype(np.int64), chosen[:, 2].astype(np.int64)
         self._check_ranges(call, chosen, vertices.shapes[owner, 0], owner)
@@ -58,13 +58,11 @@ class SelectMasks(Operator):
         stops = np.cumsum(ends - starts)
         before = np.concatenate([[0], stops])[np.cumsum(counts) - counts][owner]
         result = np.empty((len(chosen), 3), np.int32)
-        place = np.arange(len(chosen)) - (np.cumsum(counts) - counts)[owner]
         result[:, 0] = place if self.value("reindex_masks") else chosen[:, 0]
         result[:, 2] = stops - before
         result[:, 1] = result[:, 2] - (ends - starts)
         taken = np.bincount(owner, ends - starts, call.count).astype(np.int64)
-        polygons_out = call.allocate(np.stack([counts, np.full(call.count, 3)], axis=1), INT32)
-        store(polygons_out, result)
+        polygons_out = table_out(call, result, counts, "")
         width = vertices.shapes[:, 1]
         vertices_out = call.allocate(np.stack([taken, width], axis=1), vertices.dtype, output=1)
         row = (width * vertices.itemsize)[owner]

@@ -8,9 +8,8 @@ import numpy as np
 
 from dali_lab.kernels.streams import open_stream
 from dali_lab.model.batch import Batch
-from dali_lab.model.dense import flat, gathered
 from dali_lab.model.dtypes import FLOAT, INT32, UINT8
-from dali_lab.operators.boxes.coordinates import box_table, sample_boxes, store
+from dali_lab.operators.boxes.coordinates import box_table, labels_out, sample_boxes, table_out
 from dali_lab.schema import Call, Case, Input, Operator, Output, integer, register, samples
 
 THRESHOLDS = (-1.0, 0.1, 0.3, 0.5, 0.7, 0.9)
@@ -70,13 +69,8 @@ class SSDRandomCrop(Operator):
         left = np.bincount(owner, minlength=len(counts)).astype(np.int64)
         moved = (table[kept] - np.tile(found[owner, :2], 2)) / np.tile(found[owner, 2:], 2)
         inside = np.where(whole[owner, None], table[kept], np.clip(moved, 0, 1).astype(np.float32))
-        remaining = call.allocate(np.stack([left, np.full(len(left), 4)], axis=1), FLOAT, boxes.layout, output=1)
-        store(remaining, inside)
-        label_shapes = labels.shapes.copy()
-        label_shapes[:, 0] = left
-        rest = call.allocate(label_shapes, INT32, labels.layout, output=2)
-        store(rest, flat(gathered(labels))[kept])
-        return pictures, remaining, rest
+        remaining = table_out(call, inside, left, boxes.layout, output=1)
+        return pictures, remaining, labels_out(call, labels, kept, left, output=2)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

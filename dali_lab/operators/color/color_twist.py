@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from dali_lab.model.dtypes import RGB
 from dali_lab.operators.color.scaling import BRIGHTNESS, CONTRAST, DTYPE
-from dali_lab.operators.color.twisting import HUE, LEVEL, SATURATION, Twisting
+from dali_lab.operators.color.twisting import HUE, SATURATION, TURNED, Twisting
 from dali_lab.schema import Arg, Case, PerSample, register, samples
 
 
@@ -30,21 +30,9 @@ class ColorTwist(Twisting):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        yield Case((pictures,), {"hue": 45.0}, tolerance=1, reason=LEVEL, fraction=0.001)
+        yield Case((pictures,), {"hue": 45.0}, **TURNED)
         yield Case((pictures,), {"contrast": 1.5})
         yield Case((pictures,), {"contrast": 0.3, "brightness": 1.3})
-        yield Case(
-            (pictures,),
-            {"hue": -33.0, "saturation": 1.6, "brightness": 0.8, "contrast": 1.1},
-            tolerance=1,
-            reason=LEVEL,
-            fraction=0.001,
-        )
-        yield Case(
-            (pictures,),
-            {"hue": PerSample.of(0, 90, -45), "contrast": PerSample.of(0.5, 1, 2)},
-            tolerance=1,
-            reason=LEVEL,
-            fraction=0.001,
-        )
+        yield Case((pictures,), {"hue": -33.0, "saturation": 1.6, "brightness": 0.8, "contrast": 1.1}, **TURNED)
+        yield Case((pictures,), {"hue": PerSample.of(0, 90, -45), "contrast": PerSample.of(0.5, 1, 2)}, **TURNED)
         yield from cls.cases_of_types({"hue": 30.0, "saturation": 1.2, "contrast": 0.9})

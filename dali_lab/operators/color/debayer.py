@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import UINT8, UINT16, numpy_dtype
+from dali_lab.model.dtypes import UINT8, UINT16
 from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 from dali_lab.schema.presets import choice, integers
 
@@ -89,7 +89,7 @@ class Debayer(Operator):
             self._by_opencv(call, data, out, positions)
         else:
             call.kernels("debayer").debayer(
-                data.addresses, out.addresses, sizes, positions, _KERNELS[algorithm], numpy_dtype(data.dtype)
+                data.addresses, out.addresses, sizes, positions, _KERNELS[algorithm], data.kind
             )
         return out
 

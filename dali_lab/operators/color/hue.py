@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dali_lab.operators.color.scaling import DTYPE
-from dali_lab.operators.color.twisting import HUE, LEVEL, Twisting
+from dali_lab.operators.color.twisting import HUE, TURNED, Twisting
 from dali_lab.schema import Arg, Case, PerSample, register, samples
 
 
@@ -21,7 +21,7 @@ class Hue(Twisting):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
-        yield Case((pictures,), {"hue": 45.0}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {"hue": PerSample.of(0, 90, -45)}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {"hue": 300.0}, tolerance=1, reason=LEVEL, fraction=0.001)
+        yield Case((pictures,), {"hue": 45.0}, **TURNED)
+        yield Case((pictures,), {"hue": PerSample.of(0, 90, -45)}, **TURNED)
+        yield Case((pictures,), {"hue": 300.0}, **TURNED)
         yield from cls.cases_of_types({"hue": 30.0})

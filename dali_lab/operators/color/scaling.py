@@ -60,7 +60,7 @@ class Scaling(Operator):
         out = call.allocate(data.shapes, dtype, data.layout)
         factor, offset = self.factors(call, data.dtype, dtype)
         call.kernels("color").scale(
-            data.addresses, out.addresses, data.sizes, factor, offset, numpy_dtype(data.dtype), numpy_dtype(dtype)
+            data.addresses, out.addresses, data.sizes, factor, offset, data.kind, numpy_dtype(dtype)
         )
         return out
 

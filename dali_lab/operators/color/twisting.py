@@ -20,6 +20,8 @@ from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, degr
 DTYPES = (UINT8, INT16, INT32, FLOAT16, FLOAT)
 SUMS = "a sine may differ in its last bit, and the matrix with it"
 LEVEL = "a sine may differ in its last bit, so that a value half-way between two levels may round to either"
+TURNED: dict[str, Any] = {"tolerance": 1, "reason": LEVEL, "fraction": 0.001}
+"""Options of cases that turn the hue."""
 
 _TO_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]], np.float32)
 _FROM_YIQ = np.array(
@@ -58,7 +60,7 @@ class Twisting(Operator):
         out = call.allocate(data.shapes, dtype, data.layout)
         matrix, offset = self.transformation(call, 0.5 if data.dtype in (FLOAT, FLOAT16) else 128.0)
         call.kernels("color").linear_rgb(
-            data.addresses, out.addresses, data.sizes // 3, matrix, offset, numpy_dtype(data.dtype), numpy_dtype(dtype)
+            data.addresses, out.addresses, data.sizes // 3, matrix, offset, data.kind, numpy_dtype(dtype)
         )
         return out
 

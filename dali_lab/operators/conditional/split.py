@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.errors import OperatorError
 from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, register
 from dali_lab.schema.arguments import REQUIRED
@@ -31,7 +30,7 @@ def decisions(call: Call, predicate: Batch) -> npt.NDArray[np.bool_]:
         )
     if not len(predicate):
         return np.zeros(0, bool)
-    return predicate.stacked().astype(numpy_dtype(predicate.dtype)).astype(bool)
+    return predicate.stacked().astype(predicate.kind).astype(bool)
 
 
 @register

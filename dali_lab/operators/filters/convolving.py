@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.model.batch import Batch
+from dali_lab.model.batch import Batch, rows_of
 from dali_lab.schema import Call
 
 Table = npt.NDArray[np.int64]
@@ -51,7 +51,5 @@ def volumes(data: Batch, outer: Sequence[int], spatial: Sequence[int]) -> tuple[
 
 def places(data: Batch, shapes: Table, counts: Table) -> Table:
     """Address of each volume of each sample; see :func:`volumes`."""
-    first = np.repeat(np.cumsum(counts) - counts, counts)
-    steps = np.repeat(shapes.prod(axis=1) * data.itemsize, counts)
-    offsets = steps * (np.arange(len(first), dtype=np.int64) - first)
-    return np.asarray(np.repeat(data.addresses, counts) + offsets, np.int64)
+    owner, place = rows_of(counts)
+    return np.asarray(data.addresses[owner] + (shapes.prod(axis=1) * data.itemsize)[owner] * place, np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import FLOAT, FLOAT16, INT8, INT16, UINT8, UINT16, numpy_dtype
+from dali_lab.model.dtypes import FLOAT, FLOAT16, INT8, INT16, UINT8, UINT16
 from dali_lab.operators.filters.convolving import spatial_axes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 from dali_lab.schema.presets import choice, integers
@@ -134,7 +134,7 @@ class Filter(Operator):
         call.kernels("correlate").correlate(
             source.addresses, out.addresses, shapes, outs, windows.addresses, lengths, places,
             np.zeros(count, np.float32) if fills is None else fills.astype(np.float32),
-            self.value("border"), numpy_dtype(source.dtype), numpy_dtype(out.dtype),
+            self.value("border"), source.kind, out.kind,
         )  # fmt: skip
 
     def _each_frame(self, call: Call, batch: Batch) -> Batch:

@@ -76,7 +76,7 @@ class GaussianBlur(Operator):
             np.repeat(shapes, counts, axis=0),
             np.repeat(windows, counts, axis=0),
             np.repeat(lengths, counts, axis=0),
-            numpy_dtype(data.dtype),
+            data.kind,
             numpy_dtype(dtype),
         )
         return out

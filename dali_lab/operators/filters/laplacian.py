@@ -112,7 +112,7 @@ class Laplacian(Operator):
                 every,
                 np.repeat(full, counts, axis=0),
                 np.repeat(full_lengths, counts, axis=0),
-                numpy_dtype(data.dtype),
+                data.kind,
                 np.float32,
             )
             if axis or halves or (scale != 1).any():

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.filters.noising import Noising
 from dali_lab.schema import Call, Case, number, register, samples
 from dali_lab.schema.operator import PerSample
@@ -41,13 +40,7 @@ class GaussianNoise(Noising):
         stream = self.stream(call, data)
         out = call.allocate(data.shapes, data.dtype, data.layout)
         call.kernels("noise").add_gaussian_noise(
-            stream,
-            data.addresses,
-            out.addresses,
-            data.sizes,
-            call.numbers("mean"),
-            call.numbers("stddev"),
-            numpy_dtype(data.dtype),
+            stream, data.addresses, out.addresses, data.sizes, call.numbers("mean"), call.numbers("stddev"), data.kind
         )
         return out
 

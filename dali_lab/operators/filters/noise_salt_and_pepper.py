@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.filters.noising import Noising
 from dali_lab.schema import Arg, Call, Case, flag, number, register, samples
 from dali_lab.schema.operator import PerSample
@@ -56,7 +55,7 @@ class SaltAndPepperNoise(Noising):
             shares[1],
             call.numbers("salt_val") if self.has("salt_val") else None,
             call.numbers("pepper_val") if self.has("pepper_val") else None,
-            numpy_dtype(data.dtype),
+            data.kind,
             channels_first=axis == 0 and data.ndim > 1,
         )
         return out

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.filters.noising import Noising
 from dali_lab.schema import Call, Case, number, register, samples
 from dali_lab.schema.operator import PerSample
@@ -36,9 +35,7 @@ class ShotNoise(Noising):
         stream = self.stream(call, data)
         factor = call.numbers("factor")
         out = call.allocate(data.shapes, data.dtype, data.layout)
-        call.kernels("noise").add_shot_noise(
-            stream, data.addresses, out.addresses, data.sizes, factor, numpy_dtype(data.dtype)
-        )
+        call.kernels("noise").add_shot_noise(stream, data.addresses, out.addresses, data.sizes, factor, data.kind)
         return out
 
     @classmethod

@@ -101,7 +101,7 @@ class CoordTransform(Operator):
             return out
         counts = points.shapes[:, :-1].prod(axis=1)
         if call.gpu is not None:
-            kinds = dtypes.numpy_dtype(points.dtype), dtypes.numpy_dtype(out.dtype)
+            kinds = points.kind, out.kind
             kernels = call.kernels("boxes")
             kernels.transform_points(points.addresses, out.addresses, counts, matrix, offset, *kinds)
             return out

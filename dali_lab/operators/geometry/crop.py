@@ -66,7 +66,7 @@ def _truncated(call: Call, data: Batch, dtype: DALIDataType) -> Batch:
     if call.gpu is None:
         return truncated(data, dtype)
     out = call.scratch(data.shapes, dtype, data.layout)
-    kinds = (numpy_dtype(data.dtype), numpy_dtype(dtype))
+    kinds = (data.kind, numpy_dtype(dtype))
     call.kernels("casting").truncate(data.addresses, out.addresses, data.sizes, *kinds)
     return out
 

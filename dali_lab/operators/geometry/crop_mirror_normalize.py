@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.model.batch import Batch
+from dali_lab.model.batch import Batch, rows_of
 from dali_lab.model.conversion import elements
-from dali_lab.model.dtypes import FLOAT, FLOAT16, INT8, UINT8, numpy_dtype
+from dali_lab.model.dtypes import FLOAT, FLOAT16, INT8, UINT8
 from dali_lab.operators.geometry.windows import (
     CROP,
     CROPPING,
@@ -180,8 +180,8 @@ class CropMirrorNormalize(Windowed):
             call.numbers("mirror", np.int64)[table.owner],
             mean[table.owner],
             inverse[table.owner],
-            numpy_dtype(data.dtype),
-            numpy_dtype(out.dtype),
+            data.kind,
+            out.kind,
             out_channels=wide,
             planar_src=data.layout[-3] == "C",
             planar_dst=out.layout[-3] == "C",
@@ -202,9 +202,7 @@ class CropMirrorNormalize(Windowed):
                 fill=elements(fill, out.dtype), fill_axis=channel if fill.size > 1 else -1,
             )  # fmt: skip
         # Of volumes in sequences, each is a row of the table.
-        frames = data.shapes[:, :depth].prod(axis=1)
-        owner = np.repeat(np.arange(len(data)), frames)
-        frame = np.arange(len(owner)) - np.repeat(np.cumsum(frames) - frames, frames)
+        owner, frame = rows_of(data.shapes[:, :depth].prod(axis=1))
         here = data.shapes[:, depth + 1 :].prod(axis=1) * data.itemsize
         there = out.shapes[:, depth + 1 :].prod(axis=1) * out.itemsize
         return _Planes(

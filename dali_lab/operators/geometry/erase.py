@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 from dali_lab.schema.presets import flag, integers, numbers, pixel_value, string
 
@@ -75,9 +74,7 @@ class Erase(Operator):
         )
         values, axis = self._values(call, data)
         out = call.allocate(data.shapes, data.dtype, data.layout)
-        erase.erase(
-            data.addresses, out.addresses, data.shapes, starts, stops, values, numpy_dtype(data.dtype), fill_axis=axis
-        )
+        erase.erase(data.addresses, out.addresses, data.shapes, starts, stops, values, data.kind, fill_axis=axis)
         return out
 
     def _axes(self, call: Call, data: Batch) -> list[int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.model.batch import Batch
+from dali_lab.model.batch import Batch, rows_of
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 from dali_lab.schema.presets import integer, number, radians, share
@@ -69,8 +69,7 @@ class GridMask(Operator):
         # Frames, slices and planes of channels are pictures of their own, all with the grid of their sample.
         planes = data.shapes[:, :first].prod(axis=1)
         pixels = data.shapes[:, first + 2 :].prod(axis=1)
-        owner = np.repeat(np.arange(len(data)), planes)
-        plane = np.arange(len(owner)) - np.repeat(np.cumsum(planes) - planes, planes)
+        owner, plane = rows_of(planes)
         shapes = np.stack([data.shapes[:, first], data.shapes[:, first + 1], pixels], axis=1)
         offsets = plane * (shapes.prod(axis=1) * data.itemsize)[owner]
         call.kernels("grid").grid_mask(

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.streams import open_stream
-from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import numpy_dtype
+from dali_lab.model.batch import Batch, rows_of
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
 from dali_lab.schema import Call, ErrorCase, integer, register, samples
 
@@ -50,7 +49,7 @@ class Jitter(Displacing):
             data.shapes,
             self.value("nDegree"),
             chosen != 0,
-            numpy_dtype(data.dtype),
+            data.kind,
         )
         return out
 
@@ -58,10 +57,8 @@ class Jitter(Displacing):
         """For each picture the index of its sample in the batch, and its frame number."""
         if call.repeat is None:
             return (call.indices,)
-        sequences = np.arange(len(call.repeat), dtype=np.int64)
-        starts = np.cumsum(call.repeat) - call.repeat
-        owners = np.repeat(sequences, call.repeat)
-        return owners + call.start, np.arange(call.count, dtype=np.int64) - starts[owners]
+        owners, frames = rows_of(call.repeat)
+        return owners + call.start, frames
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

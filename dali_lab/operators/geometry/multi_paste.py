@@ -125,7 +125,7 @@ class MultiPaste(Operator):
             pitches,
             extent[:, 0],
             extent[:, 1] * image[:, 2],
-            numpy_dtype(data.dtype),
+            data.kind,
             numpy_dtype(dtype),
         )
         out.sources = _sources(every, owners, image_of, call.count)

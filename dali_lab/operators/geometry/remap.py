@@ -17,7 +17,6 @@ from dali_lab.model.dtypes import (
     INTERP_NN,
     UINT8,
     UINT16,
-    numpy_dtype,
 )
 from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, choice, register, samples
 
@@ -70,7 +69,7 @@ class Remap(Operator):
         out = call.allocate(np.column_stack([maps[0].shapes, data.shapes[:, 2]]), data.dtype, data.layout)
         call.kernels("remap").remap(
             data.addresses, out.addresses, maps[0].addresses, maps[1].addresses, data.shapes, maps[0].sizes,
-            _TAPS[self.value("interp")], shift, numpy_dtype(data.dtype),
+            _TAPS[self.value("interp")], shift, data.kind,
         )  # fmt: skip
         return out
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import INTERP_LINEAR, numpy_dtype
+from dali_lab.model.dtypes import INTERP_LINEAR
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
 from dali_lab.schema import Call, Case, PerSample, register, samples
 
@@ -36,7 +36,7 @@ class Sphere(Displacing):
             out.addresses,
             data.shapes,
             chosen,
-            numpy_dtype(data.dtype),
+            data.kind,
             linear=self.value("interp_type") == INTERP_LINEAR,
             fill=self.value("fill_value"),
         )

@@ -185,7 +185,7 @@ class TensorResize(Resizing):
         if not axes:
             if call.gpu is None:
                 return converted(data, dtype, out)
-            kinds = (numpy_dtype(data.dtype), numpy_dtype(dtype))
+            kinds = (data.kind, numpy_dtype(dtype))
             call.kernels("casting").cast(data.addresses, out.addresses, data.sizes, *kinds)
             return out
         source, shapes = data, data.shapes.copy()
@@ -204,8 +204,8 @@ class TensorResize(Resizing):
                 shrink,
                 grow,
                 bool(self.value("antialias")),
-                numpy_dtype(source.dtype),
-                numpy_dtype(target.dtype),
+                source.kind,
+                target.kind,
             )
             source = target
         return out

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import FLOAT, INT16, INTERP_CUBIC, INTERP_LINEAR, INTERP_NN, UINT8, UINT16, numpy_dtype
+from dali_lab.model.dtypes import FLOAT, INT16, INTERP_CUBIC, INTERP_LINEAR, INTERP_NN, UINT8, UINT16
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, PerSample, register, samples
 from dali_lab.schema.presets import choice, flag, numbers, pixel_value
 
@@ -103,7 +103,7 @@ class WarpPerspective(Operator):
             data.addresses, out.addresses,
             np.column_stack([planes, data.shapes[:, first : first + 2], channels]), shapes[:, first : first + 2],
             matrices if self.value("inverse_map") else _inverse(matrices), _TAPS[self.value("interp_type")],
-            self.value("border_mode"), fill, numpy_dtype(data.dtype),
+            self.value("border_mode"), fill, data.kind,
         )  # fmt: skip
         return out
 

@@ -86,7 +86,7 @@ class Warping(Operator):
             np.concatenate([one, shapes], axis=1),
             matrices,
             np.full(len(data), int(self.value("interp_type") == INTERP_LINEAR)),
-            numpy_dtype(data.dtype),
+            data.kind,
             numpy_dtype(dtype),
             fill=None if fill is None else np.array([fill], np.float32),
         )
@@ -105,7 +105,7 @@ class Warping(Operator):
             shapes,
             matrices,
             self.value("interp_type") == INTERP_LINEAR,
-            numpy_dtype(data.dtype),
+            data.kind,
             numpy_dtype(dtype),
             fill=self.fill(dtype),
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import INTERP_LINEAR, numpy_dtype
+from dali_lab.model.dtypes import INTERP_LINEAR
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
 from dali_lab.schema import Arg, Call, Case, PerSample, number, radians, register, samples
 
@@ -57,7 +57,7 @@ class Water(Displacing):
             out.addresses,
             data.shapes,
             chosen,
-            numpy_dtype(data.dtype),
+            data.kind,
             (
                 self.value("ampl_x"),
                 self.value("freq_x"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
-from dali_lab.model.dtypes import FLOAT, UINT8, numpy_dtype
+from dali_lab.model.dtypes import FLOAT, UINT8
 from dali_lab.operators.mixing.partners import ALPHA, IMAGES, LABELS, MIXED, Mixing, need_one_shape
 from dali_lab.schema import Call, Case, ErrorCase, register, samples
 
@@ -37,7 +37,7 @@ class Mixup(Mixing):
         out = (call.allocate if direct else Batch.allocate)(images.shapes, source.dtype, images.layout)
         mixing.blend(
             source.addresses, source.addresses[partners], out.addresses, images.sizes, shares,
-            source.dtype == UINT8, like(numpy_dtype(source.dtype)),
+            source.dtype == UINT8, like(source.kind),
         )  # fmt: skip
         if not direct:
             out = converted(out, images.dtype, call.allocate(images.shapes, images.dtype, images.layout))

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.model.batch import Batch
+from dali_lab.model.batch import Batch, rows_of
 from dali_lab.model.conversion import elements
-from dali_lab.model.dense import flat, gathered, is_contiguous
-from dali_lab.model.dtypes import FLOAT, numpy_dtype
+from dali_lab.model.dense import flat, is_contiguous
+from dali_lab.model.dtypes import FLOAT
 from dali_lab.model.errors import ArgumentError
-from dali_lab.operators.boxes.coordinates import box_table, store
+from dali_lab.operators.boxes.coordinates import box_table, labels_out, table_out
 from dali_lab.operators.mixing.partners import IMAGES, Mixing, picture_shapes
 from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Output, fraction, integers, register, samples
 from dali_lab.schema.presets import number
@@ -106,7 +106,7 @@ class Mosaic(Mixing):
         first = 1 if images.layout == "CHW" else 0
         result_shapes[:, first : first + 2] = size
         out = call.allocate(result_shapes, images.dtype, images.layout)
-        value = elements((self.value("fill_value"),), images.dtype).view(numpy_dtype(images.dtype))[0]
+        value = elements((self.value("fill_value"),), images.dtype).view(images.kind)[0]
         for target in [flat(out)] if is_contiguous(out) else out.arrays():
             target[...] = value
         canvas = shapes.copy()
@@ -130,9 +130,8 @@ class Mosaic(Mixing):
         if labels is not None:
             call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
         # One row for each box of each of the four images of each sample.
-        times = counts[members.ravel()]
-        part = np.repeat(np.arange(4 * call.count), times)
-        row = starts[members.ravel()][part] + np.arange(len(part)) - (np.cumsum(times) - times)[part]
+        part, place = rows_of(counts[members.ravel()])
+        row = starts[members.ravel()][part] + place
         source_y, source_x, y, x, height, width = np.stack(places, axis=1).reshape(-1, 6)[part].T
         image = members.ravel()[part]
         scale = np.stack([shapes[image, 2], shapes[image, 1]] * 2, axis=1)
@@ -142,15 +141,9 @@ class Mosaic(Mixing):
             left = (cut[:, 2:] - cut[:, :2]).prod(axis=1) / (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
         kept = (left > 0) & (left >= self.value("prune_threshold"))
         found = np.bincount(part[kept] // 4, minlength=call.count).astype(np.int64)
-        result = call.allocate(np.stack([found, np.full(call.count, 4)], axis=1), FLOAT, others[0].layout, output=1)
-        store(result, (cut[kept] / [size[1], size[0], size[1], size[0]]).astype(np.float32))
-        if labels is None:
-            return (result,)
-        label_shapes = labels.shapes.copy()
-        label_shapes[:, 0] = found
-        names = call.allocate(label_shapes, labels.dtype, labels.layout, output=2)
-        store(names, flat(gathered(labels))[row[kept]])
-        return result, names
+        shares = (cut[kept] / [size[1], size[0], size[1], size[0]]).astype(np.float32)
+        result = table_out(call, shares, found, others[0].layout, output=1)
+        return (result,) if labels is None else (result, labels_out(call, labels, row[kept], found, output=2))
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

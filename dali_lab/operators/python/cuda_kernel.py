@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import UINT8, numpy_dtype
+from dali_lab.model.dtypes import UINT8
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.presets import integers, numbers, string
@@ -82,8 +82,8 @@ class CudaKernel(Operator):
         from dali_lab.kernels.cuda.kernel import short
         from dali_lab.kernels.cuda.user import AXES, user_kernel
 
-        kinds = tuple(short(numpy_dtype(batch.dtype)) for batch in inputs)
-        kernel = user_kernel(source, kinds, short(numpy_dtype(out.dtype)))
+        kinds = tuple(short(batch.kind) for batch in inputs)
+        kernel = user_kernel(source, kinds, short(out.kind))
         columns: dict[str, Any] = {"out": out.addresses, "total": out.sizes, "numbers": numbers}
         for name, batch in (("out", out), *((f"in{k}", batch) for k, batch in enumerate(inputs))):
             if batch.ndim > AXES:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.model.batch import Batch
+from dali_lab.model.batch import Batch, rows_of
 from dali_lab.model.dense import flat, gathered, packed
 from dali_lab.model.dtypes import INT64
 from dali_lab.operators.random.drawing import SHAPE, SHAPE_LIKE, Drawing
@@ -71,15 +71,10 @@ class Choice(Drawing):
         out = call.allocate(np.concatenate([drawn, choices.shapes[:, 1:]], axis=1), choices.dtype)
         from dali_lab.kernels.cpu.copy import copy
 
-        sizes = np.repeat(choices.shapes[:, 1:].prod(axis=1), counts)
+        owner, place = rows_of(counts)
+        sizes = choices.shapes[owner, 1:].prod(axis=1)
         steps = sizes * choices.itemsize
-        within = np.arange(len(indices)) - np.repeat(np.cumsum(counts) - counts, counts)
-        copy(
-            np.repeat(choices.addresses, counts) + indices * steps,
-            np.repeat(out.addresses, counts) + within * steps,
-            sizes,
-            choices.itemsize,
-        )
+        copy(choices.addresses[owner] + indices * steps, out.addresses[owner] + place * steps, sizes, choices.itemsize)
         return out
 
     def _sizes(self, call: Call, choices: Batch) -> npt.NDArray[np.int64]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8, numpy_dtype
+from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8
 from dali_lab.operators.reductions.reducing import AXES, Reduction
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
 
@@ -35,7 +35,7 @@ class _Extreme(Reduction):
     of_nothing_is_lowest: ClassVar[bool]
 
     def run(self, call: Call, data: Batch) -> Batch:
-        start = limit(numpy_dtype(data.dtype), lowest=self.of_nothing_is_lowest)
+        start = limit(data.kind, lowest=self.of_nothing_is_lowest)
         return self.reduced(call, data, self.axes_of(call, data), data.dtype, start=start)
 
     def in_one_pass(self, data: Batch, out: Batch, axes: tuple[int, ...], *others: Batch) -> bool:
@@ -43,7 +43,7 @@ class _Extreme(Reduction):
         from dali_lab.kernels.cpu.memory import like, rows
         from dali_lab.kernels.cpu.totals import levels
 
-        kind = numpy_dtype(data.dtype)
+        kind = data.kind
         if data.dtype not in _COMPILED:
             return False
         start = kind.type(limit(kind, lowest=self.of_nothing_is_lowest))

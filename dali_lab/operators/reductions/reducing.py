@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, is_contiguous, over_elements
-from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, FLOAT64, UINT8, DALIDataType, numpy_dtype
+from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, FLOAT64, UINT8, DALIDataType
 from dali_lab.model.errors import AxisError, InputError
 from dali_lab.model.promotion import is_float, is_integer
 from dali_lab.schema import Arg, Call, Input, OneOf, Operator, Output, flag, integers
@@ -142,7 +142,7 @@ class Summing(Reduction):
             return False
         kind = getattr(totals, self.summand)
         total = np.empty(int(out.sizes.sum()), np.int64 if whole else np.float32)
-        few = totals.exact(kind, np.uint8 if data.dtype == BOOL else numpy_dtype(data.dtype), total.dtype)
+        few = totals.exact(kind, np.uint8 if data.dtype == BOOL else data.kind, total.dtype)
         if not whole and kind == totals.SQUARES and data.dtype in _LARGE:
             data = over_elements(lambda values: self.summands(values, total.dtype), data, FLOAT)
             kind, few = totals.SUM, totals.FEW
@@ -155,11 +155,9 @@ class Summing(Reduction):
         if others:
             about, steps = others[0].addresses, np.asarray(others[0].sizes != 1, np.int64)
         extents = totals.levels(data.shapes, axes)
-        totals.accumulate(
-            kind, rows(data.addresses), extents, few, rows(about), steps, total, like(numpy_dtype(data.dtype))
-        )
+        totals.accumulate(kind, rows(data.addresses), extents, few, rows(about), steps, total, like(data.kind))
         count = np.repeat(data.shapes[:, list(axes)].prod(axis=1), out.sizes)
-        self.finish(flat(out), total.astype(accumulator(numpy_dtype(out.dtype)), copy=False), count)
+        self.finish(flat(out), total.astype(accumulator(out.kind), copy=False), count)
         return True
 
     def reduce(self, out: Array, data: Array, axes: tuple[int, ...], *others: Array) -> None:

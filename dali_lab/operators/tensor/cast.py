@@ -28,7 +28,7 @@ def cast(call: Call, data: Batch, dtype: DALIDataType) -> Batch:
     source = data.replaced(dtype=dtypes.INT32) if data.dtype in _ENUMS else data
     out = call.allocate(data.shapes, dtype, data.layout)
     if call.gpu is not None:
-        kinds = (numpy_dtype(source.dtype), numpy_dtype(dtypes.INT32 if dtype in _ENUMS else dtype))
+        kinds = (source.kind, numpy_dtype(dtypes.INT32 if dtype in _ENUMS else dtype))
         call.kernels("casting").cast(source.addresses, out.addresses, source.sizes, *kinds)
         return out
     from dali_lab.kernels.cpu.casting import saturate_into

@@ -59,7 +59,7 @@ class LookupTable(Operator):
         out = call.allocate(data.shapes, self.value("dtype"), data.layout)
         if call.gpu is not None:
             kernels = call.kernels("lookup")
-            kernels.look_up(data.addresses, out.addresses, data.sizes, self._table, numpy_dtype(data.dtype))
+            kernels.look_up(data.addresses, out.addresses, data.sizes, self._table, data.kind)
         else:
             apply(self._look_up, out, [data])
         return out

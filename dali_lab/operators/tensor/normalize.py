@@ -11,7 +11,6 @@ import numpy.typing as npt
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import over_elements
-from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, PerSample, register, samples
 from dali_lab.schema.presets import flag, integer, integers, number
@@ -121,7 +120,7 @@ class Normalize(Operator):
         from dali_lab.kernels.cpu.totals import SUM, exact, levels
 
         target = out if out.dtype == dtypes.FLOAT else Batch.allocate(out.shapes, dtypes.FLOAT)
-        kind, factor, shift = numpy_dtype(data.dtype), given.get("factor"), float(self.value("shift"))
+        kind, factor, shift = data.kind, given.get("factor"), float(self.value("shift"))
         late = not _fits(factor, data, axes)
         standardize(
             rows(data.addresses), rows(target.addresses), levels(data.shapes, axes), exact(SUM, kind, np.float32),
@@ -207,7 +206,7 @@ class Normalize(Operator):
         from dali_lab.kernels.cpu.memory import like, rows
         from dali_lab.kernels.cpu.totals import SUM, accumulate, exact, levels
 
-        extents, element = levels(data.shapes, axes), numpy_dtype(data.dtype)
+        extents, element = levels(data.shapes, axes), data.kind
         each = np.empty((len(data), int(extents[0, 1::2].prod())), np.float32)
         about = _table(mean, len(data))
         few = exact(kind, element, np.float32)

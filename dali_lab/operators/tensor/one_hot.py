@@ -71,7 +71,7 @@ class OneHot(Operator):
         if call.gpu is not None:
             inner = source.shapes[:, axis:].prod(axis=1)
             values = np.array([self._off, self._on])
-            kind = numpy_dtype(labels.dtype)
+            kind = labels.kind
             call.kernels("lookup").one_hot(
                 labels.addresses, out.addresses, out.sizes, inner, len(self._classes), values, kind
             )

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from dali_lab.kernels.streams import truncated
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.tensor.shapes_of_output import Rows, integer_table, integer_tables
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, PerSample, register, samples
 from dali_lab.schema.presets import integers, number
@@ -64,7 +63,7 @@ class Pad(Operator):
         if np.array_equal(shapes, data.shapes):
             return data
         out = call.allocate(shapes, data.dtype, data.layout)
-        kind = numpy_dtype(data.dtype)
+        kind = data.kind
         number = call.numbers("fill_value", np.float32).reshape(-1, 1)
         with np.errstate(over="ignore"):
             fill = truncated(number, kind)

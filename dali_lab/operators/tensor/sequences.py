@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.model.batch import Batch
+from dali_lab.model.batch import Batch, rows_of
 from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 from dali_lab.schema.presets import flag, integers
@@ -109,17 +109,16 @@ class SequenceRearrange(Operator):
         counts = np.array([len(order) for order in orders], np.int64)
         call.refuse(counts == 0, "must hold at least one index", argument="new_order")
         picked = np.concatenate(orders) if orders else np.zeros(0, np.int64)
-        length = np.repeat(sequences.shapes[:, 0], counts)
-        message, owners = "there is no element {} in a sequence of {}", np.repeat(np.arange(len(counts)), counts)
+        message, (owners, place) = "there is no element {} in a sequence of {}", rows_of(counts)
+        length = sequences.shapes[owners, 0]
         wrong = (picked < 0) | (picked >= length)
         call.refuse(wrong, message, picked, length, argument="new_order", owners=owners)
         shapes = sequences.shapes.copy()
         shapes[:, 0] = counts
         out = call.allocate(shapes, sequences.dtype, sequences.layout)
-        inner = np.repeat(sequences.shapes[:, 1:].prod(axis=1), counts)
-        source = np.repeat(sequences.addresses, counts) + picked * inner * sequences.itemsize
-        place_in = np.arange(len(picked)) - np.repeat(np.cumsum(counts) - counts, counts)
-        target = np.repeat(out.addresses, counts) + place_in * inner * sequences.itemsize
+        inner = sequences.shapes[owners, 1:].prod(axis=1)
+        source = sequences.addresses[owners] + picked * inner * sequences.itemsize
+        target = out.addresses[owners] + place * inner * sequences.itemsize
         call.kernels("copy").copy(source, target, inner, sequences.itemsize)
         return out
 
