@@ -80,7 +80,7 @@ Key = tuple[np.uint64, np.uint64, np.uint64]
 
 
 def generator_key(state: GeneratorState) -> Key:
-    """What of a state is the same for all samples."""
+    """The part of a state that all samples share."""
     return np.uint64(state.key & _WORD), np.uint64(state.low & _WORD), np.uint64(state.phase)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.arrays import Array
-from dali_lab.kernels.cpu import audio_plain, background, libm
+from dali_lab.kernels.cpu import libm
 from dali_lab.kernels.cpu.machine.foreign import call_with_float
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 
@@ -17,7 +17,7 @@ LOG10_OF_2 = np.float32(math.log10(2))
 
 
 @kernel
-def _preemphasis(src: Array, dst: Array, counts: Array, coefficients: Array, border: int, like: Array) -> None:
+def preemphasis(src: Array, dst: Array, counts: Array, coefficients: Array, border: int, like: Array) -> None:
     """``y[t] = x[t] - c · x[t - 1]``; `border` says what comes before the first element."""
     for i in range(src.shape[0]):
         n = counts[i]
@@ -41,7 +41,7 @@ def _preemphasis(src: Array, dst: Array, counts: Array, coefficients: Array, bor
 
 
 @kernel
-def _filter_bank(
+def filter_bank(
     src: Array, dst: Array, shapes: Array, tables: Array, bounds: Array, weights: Array, factors: Array, like: Array
 ) -> None:
     """Weighted sums along the middle axis of samples (``shapes[i]`` is outer, length, inner).
@@ -96,18 +96,11 @@ def _decibels(
             y[t] = (call_with_float(logarithm, ratio) if logarithm else np.log2(ratio)) * scale
 
 
-preemphasis = background.either(_preemphasis, audio_plain.preemphasis)
-filter_bank = background.either(_filter_bank, audio_plain.filter_bank)
-
-
 def decibels(
     src: Array, dst: Array, counts: Array, multiplier: float, reference: float, least: float, like: Array
 ) -> None:
     """``multiplier · log10(max(least, x / reference))``; a `reference` of 0 stands for the sample's largest value."""
-    background.call(
-        _decibels, src, dst, counts, multiplier, reference, least, libm.address("log2", "f4") or 0, like,
-        meanwhile=audio_plain.decibels,
-    )  # fmt: skip
+    _decibels(src, dst, counts, multiplier, reference, least, libm.address("log2", "f4") or 0, like)
 
 
 @part

@@ -84,12 +84,12 @@ def resample_to(
 
 
 def unit_scale(source: np.dtype[Any], target: np.dtype[Any]) -> tuple[float, float, bool]:
-    """How elements of a type are brought to the range from -1 to 1, or from 0 to 1 for an unsigned `target`.
+    """Scale that brings elements of a type to the range from -1 to 1, or from 0 to 1 for an unsigned `target`.
 
     Returns
     -------
     slope, offset : float
-        What they are multiplied by, and what is added then.
+        The factor, and the number that is added then.
     halve : bool
         Whether that gives -1 to 1 where 0 to 1 is asked for.
     """

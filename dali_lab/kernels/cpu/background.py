@@ -51,7 +51,7 @@ def ready(kernel: Any, *arguments: object) -> bool:
     Parameters
     ----------
     kernel
-        What is to be called.
+        The kernel to be called.
     arguments
         Contiguous arrays that can be written to, numbers of Python or NumPy, and tuples of numbers.
     """
@@ -65,7 +65,7 @@ def call(kernel: Any, *arguments: object, meanwhile: Callable[..., Any] | None =
     Parameters
     ----------
     meanwhile
-        What has the same result, to the bit; by default the kernel's Python text.
+        Another function with the same result, to the bit; by default the kernel's Python text.
     """
     if ready(kernel, *arguments):
         return kernel(*arguments)
@@ -80,7 +80,7 @@ def either(kernel: Any, meanwhile: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def detours() -> int:
-    """How often the slower way was taken so far."""
+    """Number of calls so far that took the slower way."""
     return _detours
 
 
@@ -156,7 +156,7 @@ class _Compiler:
     Attributes
     ----------
     asked
-        What it was given and has not finished, in turn.
+        Kernels that it was given and has not finished, in turn.
     """
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""How axes go on beyond their ends."""
+"""Border modes: how an axis is extended beyond its ends."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dali_lab.kernels.arrays import Integer
 from dali_lab.kernels.cpu.memory import part
 
 BORDERS = {"constant": 0, "replicate": 1, "reflect": 2, "wrap": 3, "reflect_101": 4}
-"""What is outside: nothing, the edge, the picture mirrored with its edge, repeated, or mirrored without the edge."""
+"""Outside there is nothing, the edge, the picture mirrored with its edge, repeated, or mirrored without the edge."""
 
 
 @part
 def place_of(index: Integer, size: int, border: int) -> Any:
-    """Which element of an axis stands at `index`; -1 for none."""
+    """The element of an axis that stands at `index`; -1 for none."""
     if 0 <= index < size:
         return index
     if border == 0:

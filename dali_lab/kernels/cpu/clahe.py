@@ -1,4 +1,4 @@
-"""Equalising histograms of tiles with limited contrast, with the numbers of OpenCV."""
+"""Contrast-limited adaptive histogram equalisation (CLAHE), with the numbers of OpenCV."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part
 like_bytes = like(np.uint8)
 
 CUBED_FROM = 8192
-"""How far below 0 the table ``cubed`` begins."""
+"""Distance below 0 at which the table ``cubed`` begins."""
 _TOO_MUCH = 1 << 31
 """OpenCV's integers end here: a limit beyond becomes 1."""
 
@@ -79,9 +79,9 @@ def _mirrored(index: int, size: int) -> Any:
 
 @part
 def _level_table(counts: Array, pixels: int, limit: int, out: Array) -> None:
-    """What each level of a tile becomes.
+    """The new level of each level of a tile.
 
-    What is above the limit goes to all levels alike, and what is left of that to some at equal distances.
+    Counts above the limit go to all levels alike, and the remainder to some at equal distances.
     """
     above = 0
     for k in range(256):

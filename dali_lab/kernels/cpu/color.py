@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
-from dali_lab.kernels.cpu import background, color_plain
 from dali_lab.kernels.cpu.convert import saturate, widen
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows
 
@@ -70,14 +69,10 @@ def linear_rgb(
     src_dtype, dst_dtype
         Types of the elements.
     """
-    arguments = (
+    _linear_rgb(
         rows(src), rows(dst), rows(pixels), rows(matrix, np.float32).reshape(-1, 9),
         rows(offset, np.float32).reshape(-1, 3), like(src_dtype), like(dst_dtype),
     )  # fmt: skip
-    if np.dtype(src_dtype) == np.dtype(dst_dtype) == np.uint8:
-        background.call(_linear_rgb, *arguments, meanwhile=color_plain.linear_rgb)
-    else:
-        _linear_rgb(*arguments)
 
 
 def scale(
@@ -86,14 +81,9 @@ def scale(
 ) -> None:  # fmt: skip
     """``out = in * factor + offset`` with a factor and an offset for each sample, ``float32[N]`` each."""
     _scale(
-        src,
-        dst,
-        np.ascontiguousarray(sizes, np.int64),
-        np.ascontiguousarray(factor, np.float32),
-        np.ascontiguousarray(offset, np.float32),
-        like(src_dtype),
+        rows(src), rows(dst), rows(sizes), rows(factor, np.float32), rows(offset, np.float32), like(src_dtype),
         like(dst_dtype),
-    )
+    )  # fmt: skip
 
 
 @kernel

@@ -59,7 +59,7 @@ def as_half(value: Real) -> Any:
 def _separable_halves(
     src: Array, dst: Array, shapes: Array, windows: Array, lengths: Array, like_src: Array, like_dst: Array
 ) -> None:
-    """The same for float16, of which NVIDIA DALI rounds every product, and the image between two axes."""
+    """Convolution of float16: NVIDIA DALI rounds every product, and the image between two axes."""
     for i in range(src.shape[0]):
         shape = shapes[i]
         total = shape.prod()

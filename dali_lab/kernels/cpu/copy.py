@@ -225,7 +225,7 @@ def copy_window(
 def window_walk(
     shapes: Array, starts: Array, sizes: Array, steps: Array | None, flips: Array | None, order: tuple[int, ...] | None
 ) -> tuple[Array, Array, Array, Array]:
-    """How :func:`copy_window` walks over windows, on every device.
+    """The walk of :func:`copy_window` over windows, on every device.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Moving elements in NumPy: what the kernel does, for the batches that come before that is compiled."""
+"""Moving elements in NumPy: the same as the kernel, for the batches before it is compiled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dali_lab.kernels.cpu.memory import array_in_memory
 
 
 def _inside(start: int, step: int, count: int, size: int) -> tuple[slice, slice]:
-    """Which elements of an output axis have one of the input, and which of the input these are."""
+    """The part of an output axis that has elements of the input, and these elements."""
     positions = range(start, start + count * step, step)
     if step > 0:
         first, last = -(start // step) if start < 0 else 0, -((start - size) // step)
@@ -27,7 +27,7 @@ def gather(
     src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, starts: Array, steps: Array, order: Array,
     fill: Array, fill_axis: int, item: Array,
 ) -> None:  # fmt: skip
-    """Do what :func:`~dali_lab.kernels.cpu.copy.copy_window` asks of its kernel, with steps that are not 0."""
+    """The kernel of :func:`~dali_lab.kernels.cpu.copy.copy_window`, with steps that are not 0."""
     axes = order.tolist()
     for n, (shape, out_shape) in enumerate(zip(src_shapes.tolist(), dst_shapes.tolist(), strict=True)):
         if 0 in out_shape:

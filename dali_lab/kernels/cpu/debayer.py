@@ -8,13 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
-from dali_lab.kernels.cpu import background, debayer_plain
-from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, rows
+from dali_lab.kernels.cpu import background
+from dali_lab.kernels.cpu.memory import array_at, array_in_memory, inner_part, kernel, like, rows
 
 ALGORITHMS = ("bilinear", "edge_aware", "gray", "along_colors")
 _BILINEAR, _EDGE_AWARE, _GRAY, _ALONG_COLORS = range(len(ALGORITHMS))
 _RED, _GREEN, _BLUE = 4899, 9617, 1868
 """Shares of the colours in brightness, of 16384."""
+_TILES = ("BG", "GB", "GR", "RG")
+_CODES = {_BILINEAR: "RGB", _EDGE_AWARE: "RGB_EA", _GRAY: "GRAY"}
+"""OpenCV's names, by the position of blue and by the algorithm."""
 
 
 def debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: str, dtype: npt.DTypeLike) -> None:
@@ -39,16 +42,46 @@ def debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: s
     """
     background.call(
         _debayer, rows(src), rows(dst), rows(sizes), rows(positions), ALGORITHMS.index(algorithm), like(dtype),
-        meanwhile=_in_numpy,
+        meanwhile=_before_compiled,
     )  # fmt: skip
 
 
-def _in_numpy(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: int, like: Array) -> None:
+def _before_compiled(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: int, like: Array) -> None:
+    """The same bits, until the kernel is compiled: by OpenCV, which is slower for large images of uint16."""
+    import cv2
+
     if algorithm == _ALONG_COLORS:
-        debayer_plain.along_colors(src, dst, sizes, positions, like)
+        _along_colors_in_numpy(src, dst, sizes, positions, like)
         return
-    shares = (_RED, _GREEN, _BLUE) if algorithm == _GRAY else None
-    debayer_plain.debayer(src, dst, sizes, positions, algorithm == _EDGE_AWARE, shares, like)
+    for i, (height, width) in enumerate(sizes.tolist()):
+        source = array_in_memory(src[i], (height, width), like)
+        target = array_in_memory(dst[i], (height, width) if algorithm == _GRAY else (height, width, 3), like)
+        if min(height, width) <= 2:
+            target[:] = 0
+            continue
+        row, column = positions[i].tolist()
+        cv2.cvtColor(source, getattr(cv2, f"COLOR_Bayer{_TILES[2 * row + column]}2{_CODES[algorithm]}"), target)
+
+
+def _along_colors_in_numpy(src: Array, dst: Array, sizes: Array, positions: Array, like: Array) -> None:
+    for i, (height, width) in enumerate(sizes.tolist()):
+        source = array_in_memory(src[i], (height, width), like).astype(np.int64)
+        target = array_in_memory(dst[i], (height, width, 3), like)
+        wide = np.pad(source, 2, "reflect")
+
+        def moved(down: int, across: int, wide: Array = wide, height: int = height, width: int = width) -> Array:
+            return wide[2 + down : 2 + down + height, 2 + across : 2 + across + width]
+
+        beside, over = moved(0, -1) + moved(0, 1), moved(-1, 0) + moved(1, 0)
+        corners = (moved(-1, -1) + moved(-1, 1) + moved(1, -1) + moved(1, 1)) // 4
+        change = abs(source - (moved(0, -2) + moved(0, 2)) // 2) - abs(source - (moved(-2, 0) + moved(2, 0)) // 2)
+        green = np.where(change < 0, beside // 2, np.where(change > 0, over // 2, (beside + over) // 4))
+        blue_row = ((np.arange(height) + 1) % 2 == positions[i, 0])[:, None]
+        seen_green = blue_row != ((np.arange(width) + 1) % 2 == positions[i, 1])
+        across, down = np.where(seen_green, beside // 2, source), np.where(seen_green, over // 2, corners)
+        target[..., 0] = np.where(blue_row, down, across)
+        target[..., 1] = np.where(seen_green, source, green)
+        target[..., 2] = np.where(blue_row, across, down)
 
 
 @kernel

@@ -89,7 +89,7 @@ def decode_resize_normalize(
     dst
         ``int64[N]`` addresses.
     resized
-        What is done to them; means and inverse deviations are of three channels.
+        The resize and the rest; means and inverse deviations are of three channels.
     share
         :meth:`~dali_lab.schema.call.Call.share`, where several threads may work on them.
 

@@ -19,7 +19,7 @@ from dali_lab.kernels.streams import truncated
 
 @part
 def _towards_the_middle(us: Array, vs: Array, row: int, width: int, height: int) -> None:
-    """Where the pixels of a row come from in a sphere."""
+    """Source positions of the pixels of a row, for a sphere."""
     half = np.float32(0.5)
     middle_x, middle_y = np.float32(width) * half, np.float32(height) * half
     radius = np.float32(np.int64(max(middle_x, middle_y)))
@@ -139,7 +139,7 @@ def water(
 
 
 def wave_tables(shapes: Array, waves: tuple[float, float, float, float, float, float]) -> tuple[Array, Array]:
-    """How far waves move each row along x and each column along y, for the largest of the images."""
+    """Distances by which waves move each row along x and each column along y, for the largest image."""
     ampl_x, freq_x, phase_x, ampl_y, freq_y, phase_y = np.array(waves, np.float32)
     places, columns = (np.arange(int(shapes[:, axis].max(initial=1)), dtype=np.float32) for axis in (0, 1))
     _, sines = cosines_and_sines(freq_x * places + phase_x)

@@ -26,7 +26,7 @@ _FEW = 4096
 
 @functools.cache
 def _uniform32_as_python() -> Any:
-    return as_python(philox.uniform32, fused_multiply_add=as_python(instructions.multiply_add_of_float32))
+    return as_python(philox.uniform, fused_multiply_add=as_python(instructions.multiply_add_of_float32))
 
 
 def _uniform32_in_python(*arguments: object) -> None:
@@ -55,14 +55,22 @@ def fill_uniform(
     last = np.nextafter(truncated(hi, target).astype(real), start)
     start, last = np.minimum(start, last), np.maximum(start, last)
     step = (last - start) * real.type(2.0**-32 if real.itemsize == 4 else 2.0**-64)
-    kernel = philox.uniform32 if real.itemsize == 4 else philox.uniform64
     with _Converted(addresses, counts, real, target) as (rows, like):
         if real.itemsize == 4 and counts.sum() <= _FEW:
             background.call(
-                kernel, stream.key, stream.highs, rows, counts, start, step, last, like, meanwhile=_uniform32_in_python
+                philox.uniform,
+                stream.key,
+                stream.highs,
+                rows,
+                counts,
+                start,
+                step,
+                last,
+                like,
+                meanwhile=_uniform32_in_python,
             )
         else:
-            kernel(stream.key, stream.highs, rows, counts, start, step, last, like)
+            philox.uniform(stream.key, stream.highs, rows, counts, start, step, last, like)
 
 
 def fill_normal(
@@ -72,9 +80,8 @@ def fill_normal(
     """Fill samples with normal numbers; `mean` and `stddev` are ``float32[N]``; the rest as in :func:`fill_uniform`."""
     target = np.dtype(dtype)
     real = real_of(target)
-    kernel = philox.normal32 if real.itemsize == 4 else philox.normal64
     with _Converted(addresses, counts, real, target) as (rows, like):
-        kernel(
+        philox.normal(
             stream.key, stream.highs, rows, counts,
             np.asarray(mean, np.float32).astype(real), np.asarray(stddev, np.float32).astype(real), like,
         )  # fmt: skip
@@ -159,7 +166,7 @@ def fill_beta(
 def permutation(
     state: GeneratorState, size: int, *, allow_repetitions: bool = False, no_fixed_points: bool = False
 ) -> npt.NDArray[np.int64]:
-    """What ``batch_permutation`` draws for a batch of `size` samples."""
+    """The permutation of ``batch_permutation`` for a batch of `size` samples."""
     out = np.empty(size, np.int64)
     stream = open_stream(state, np.zeros(1, np.int64))
     standard_random.permutation(stream.key, stream.highs[0], out, allow_repetitions, no_fixed_points)

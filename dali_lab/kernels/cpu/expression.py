@@ -17,7 +17,7 @@ from dali_lab.kernels.cpu.memory import array_at, kernel, part
 OPERATIONS = (
     "add", "sub", "mul", "fdiv", "min", "max", "clamp", "minus", "abs", "floor", "ceil", "sqrt", "plus", "level",
 )  # fmt: skip
-"""What a step can be, by its number; ``"level"`` is a cast to uint8, ``"plus"`` one to float32."""
+"""Operations of a step, by number; ``"level"`` is a cast to uint8, ``"plus"`` one to float32."""
 ADD, SUB, MUL, DIV, MIN, MAX, CLAMP, MINUS, ABS, FLOOR, CEIL, SQRT, PLUS, LEVEL = range(len(OPERATIONS))
 _FLOAT = 3
 _BLOCK = 2048

@@ -78,7 +78,7 @@ def read_whole(paths: Array, start: int, capacity: int, addresses: Array, sizes:
 
 @part
 def _header_end(head: Array) -> Any:
-    """Where the header of a NumPy file ends, by its first bytes."""
+    """The end of a NumPy file's header, by its first bytes."""
     if head[6] < 2:
         return 10 + head[8] + 256 * head[9]
     return 12 + head[8] + 256 * head[9] + 65536 * head[10] + 16777216 * head[11]
@@ -108,7 +108,7 @@ def read_heads(paths: Array, heads: Array, sizes: Array) -> Any:
 
 @kernel
 def copy_heads(src: Array, sizes: Array, heads: Array) -> None:
-    """Like :func:`read_heads`, of NumPy files that are in memory."""
+    """:func:`read_heads` of NumPy files in memory."""
     length = heads.shape[1]
     for i in range(src.shape[0]):
         head = heads[i]

@@ -1,4 +1,4 @@
-"""Blanking the squares of a grid."""
+"""GridMask: blanks the squares of a grid."""
 
 from __future__ import annotations
 

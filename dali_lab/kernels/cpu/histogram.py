@@ -1,4 +1,4 @@
-"""Equalising histograms: every channel of an image spread over all levels."""
+"""Histogram equalisation: every channel of an image spread over all levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts samples of several batches side by side along one axis."""
+"""Concatenation of samples of several batches along one axis."""
 
 from __future__ import annotations
 

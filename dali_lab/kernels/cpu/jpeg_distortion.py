@@ -1,4 +1,4 @@
-"""What JPEG compression does to pictures, with the numbers of libjpeg, without writing a file.
+"""JPEG artifacts: pictures compressed and unpacked with the numbers of libjpeg, without writing a file.
 
 Luma keeps its resolution, chroma half of it; blocks of 8 × 8 are transformed, rounded to multiples of a table's steps
 and transformed back. What compression does without loss is left out. The integers are those of libjpeg's exact

@@ -43,7 +43,7 @@ def _function(name: str, kind: str) -> Any:
 
 @cache
 def address(name: str, kind: str) -> int | None:
-    """Where a function of floats (``f4``) or doubles (``f8``) is, for kernels; `None` if they cannot call it."""
+    """The address of a function of floats (``f4``) or doubles (``f8``), for kernels; `None` if they cannot call it."""
     function = _function(name, kind)
     if function is None or not uses("libraries"):
         return None

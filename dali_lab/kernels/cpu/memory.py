@@ -1,4 +1,4 @@
-"""How a CPU kernel reaches its samples: an address in a table becomes an array inside compiled code.
+"""Access of CPU kernels to samples: an address in a table becomes an array inside compiled code.
 
 A kernel gets one table per operand (``int64`` addresses) and one row of sizes per sample, so that one
 call serves samples of different sizes without a Python object for each of them.
@@ -91,7 +91,7 @@ def _own_folders() -> Iterator[Path]:
 
 
 CACHE_FOLDER = _cache_folder()
-"""Where compiled kernels are kept; ``NUMBA_CACHE_DIR`` names the folder above it."""
+"""The folder of compiled kernels; ``NUMBA_CACHE_DIR`` names the folder above it."""
 # Entries for callers that are not there: they would be compiled with each function.
 _INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _OUTER: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "nogil": True}
@@ -103,7 +103,7 @@ def part(function: F) -> F:
 
 
 def inner_part(function: F) -> F:
-    """Like :func:`part`, for what runs for every element: always inlined, so that arrays are not passed again."""
+    """Like :func:`part`, for code that runs for every element: always inlined, so that arrays are not passed again."""
     return cast(F, numba.njit(forceinline=True, **_INNER)(function))
 
 
@@ -142,7 +142,7 @@ def fast_kernel(function: F) -> F:
 
 
 def array_in_memory(address: int, shape: tuple[int, ...], like: Array) -> Array:
-    """What :func:`array_at` is in kernels, for Python; the dtype is that of `like`."""
+    """:func:`array_at` in Python; the dtype is that of `like`."""
     size = math.prod(shape) * like.itemsize
     memory: Any = (ctypes.c_uint8 * size).from_address(int(address))
     return np.ndarray(shape, like.dtype, buffer=memory)
@@ -154,9 +154,9 @@ def as_python(function: Callable[..., Any], **others: Callable[..., Any]) -> Cal
     Parameters
     ----------
     function
-        What :func:`part` or :func:`kernel` gave; its arguments must be NumPy's numbers where their width matters.
+        Made by :func:`part` or :func:`kernel`; its arguments must be NumPy's numbers where their width matters.
     others
-        Functions to call in place of parts, by the parts' names in the module.
+        Functions to call instead of parts, by the parts' names in the module.
     """
     plain: FunctionType = function.py_func  # type: ignore[attr-defined]
     names = dict(plain.__globals__)

@@ -52,7 +52,7 @@ def _extreme(one: Array, other: Array, out: Array, greatest: bool) -> None:
 
 @part
 def _meet(row: Array, other: Array, greatest: bool) -> None:
-    """Like :func:`_extreme`, into the first row: arrays that overlap would keep the compiler from vectors there."""
+    """:func:`_extreme` into the first row: arrays that overlap would keep the compiler from vectors there."""
     if greatest:
         for k in range(row.shape[0]):
             row[k] = row[k] if row[k] > other[k] else other[k]
@@ -128,10 +128,10 @@ def extremes(source: Batch, out: Batch, sizes: Array, anchors: Array, *, greates
     sizes, anchors
         ``int64[N, 2]``: width and height of the rectangle, and which column and row of it lie on the element.
     border
-        One of :data:`BORDERS`; ``"constant"`` stands for nothing that counts.
+        One of :data:`BORDERS`; ``"constant"`` counts nothing outside.
     """
     shapes = pictures(source)
-    # What lies further away than two periods of the border has been seen nearer by.
+    # Elements further away than two periods of the border have been seen nearer by.
     furthest = 2 * shapes[:, [2, 1]]
     before = np.minimum(anchors, furthest)
     lengths = before + np.minimum(sizes - 1 - anchors, furthest) + 1

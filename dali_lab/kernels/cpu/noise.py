@@ -19,8 +19,7 @@ from dali_lab.kernels.cpu.memory import array_at, borrowed, kernel, like_size, p
 from dali_lab.kernels.cpu.memory import like as sample_of
 from dali_lab.kernels.cpu.philox import (
     WORDS_PER_ELEMENT,
-    normal32_at,
-    normal64_at,
+    normal_at,
     philox_two,
     philox_word,
     start_words,
@@ -41,8 +40,7 @@ def add_gaussian_noise(
 ) -> None:  # fmt: skip
     """Add normal numbers to samples of an integer dtype or float32, as ``noise.gaussian`` does."""
     real = real_of(np.dtype(dtype))
-    fill = gaussian32 if real.itemsize == 4 else gaussian64
-    fill(
+    gaussian(
         stream.key, stream.highs, src, dst, counts,
         np.asarray(mean, np.float32).astype(real), np.asarray(stddev, np.float32).astype(real), sample_of(dtype),
     )  # fmt: skip
@@ -107,29 +105,17 @@ def jitter(
 
 
 @kernel
-def gaussian32(
+def gaussian(
     key: Key, highs: Array, src: Array, dst: Array, counts: Array, mean: Array, stddev: Array, like: Array
 ) -> None:
-    """Add normal numbers; `mean` and `stddev` are ``float32[N]``."""
+    """Add normal numbers in the dtype of `mean` and `stddev`, ``float32[N]`` or ``float64[N]``."""
+    real = mean.dtype.type
     for i in range(src.shape[0]):
         source = array_at(src[i], (counts[i],), like)
         target = array_at(dst[i], (counts[i],), like)
         for p in range(counts[i]):
-            number = fused_multiply_add(normal32_at(key, highs[i], _STEP * np.uint64(p)), stddev[i], mean[i])
-            target[p] = saturate(np.float32(source[p]) + number, like)
-
-
-@kernel
-def gaussian64(
-    key: Key, highs: Array, src: Array, dst: Array, counts: Array, mean: Array, stddev: Array, like: Array
-) -> None:
-    """As :func:`gaussian32` for integers of 32 and 64 bits; `mean` and `stddev` are ``float64[N]``."""
-    for i in range(src.shape[0]):
-        source = array_at(src[i], (counts[i],), like)
-        target = array_at(dst[i], (counts[i],), like)
-        for p in range(counts[i]):
-            number = fused_multiply_add(normal64_at(key, highs[i], _STEP * np.uint64(p)), stddev[i], mean[i])
-            target[p] = saturate(np.float64(source[p]) + number, like)
+            number = normal_at(key, highs[i], _STEP * np.uint64(p), mean)
+            target[p] = saturate(real(source[p]) + fused_multiply_add(number, stddev[i], mean[i]), like)
 
 
 @kernel

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
-from dali_lab.kernels.cpu import background, color_plain, resample_plain, resample_planes
+from dali_lab.kernels.cpu import background, resample_plain, resample_planes
 from dali_lab.kernels.cpu.convert import saturate, whole_level, widen
 from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.machine.pixel_vectors import STEP, finish_normalized, normalize_mirrored_row, normalize_row
@@ -134,7 +134,7 @@ def _crop_mirror_normalize(
 def _crop_mirror_normalize_pixels(
     src: Array, dst: Array, src_shapes: Array, windows: Array, mirror: Array, mean: Array, inverse: Array
 ) -> None:
-    """The same for windows inside uint8 pictures of three channels that become float32 planes, with the same result.
+    """Windows inside uint8 pictures of three channels to float32 planes, with the bits of the general kernel.
 
     `mean` and `inverse` are those of :func:`_lanes`.
     """
@@ -197,10 +197,9 @@ def crop_mirror_normalize(
     """
     floats = np.dtype(src_dtype) == np.uint8 and np.dtype(dst_dtype) == np.float32
     if floats and planar_dst and not planar_src and out_channels == 3 and _are_inside(src_shapes, windows):
-        background.call(
-            _crop_mirror_normalize_pixels, rows(src), rows(dst), rows(src_shapes), rows(windows), rows(mirror),
-            _lanes(mean), _lanes(inverse), meanwhile=color_plain.crop_mirror_normalize_pixels,
-        )  # fmt: skip
+        _crop_mirror_normalize_pixels(
+            rows(src), rows(dst), rows(src_shapes), rows(windows), rows(mirror), _lanes(mean), _lanes(inverse)
+        )
         return
     stand = like(dst_dtype)
     values = np.zeros((1, 1), dst_dtype) if fill is None else np.atleast_2d(np.array(fill, dst_dtype))
@@ -269,7 +268,7 @@ def _resize_crop_mirror_normalize_pixels(
     src: Array, dst: Array, src_shapes: Array, sizes: Array, windows: Array, roi: Array, minify: Array, magnify: Array,
     antialias: bool, mirror: Array, mean: Array, inverse: Array,
 ) -> None:  # fmt: skip
-    """The same for uint8 pictures of three channels that become float32 planes, with the same result.
+    """Uint8 pictures of three channels to float32 planes, with the bits of the general kernel.
 
     `mean` and `inverse` are ``float32[M, 8]``: three channels and a lane that is not used, twice.
     """
@@ -323,7 +322,7 @@ def _resize_pixels(*arguments: Any) -> None:
 
 @dataclass(frozen=True)
 class Resized:
-    """How each picture is resized, cropped, mirrored and normalised.
+    """Resize, crop, mirror and normalisation of each picture.
 
     Attributes
     ----------
@@ -348,13 +347,13 @@ class Resized:
     inverse: Array
 
     def take(self, chosen: Array) -> Resized:
-        """The same for some of the pictures."""
+        """The tables of some of the pictures."""
         tables = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
         own: dict[str, Any] = {name: table[chosen] for name, table in tables.items() if len(table) == len(self.sizes)}
         return replace(self, **own)
 
     def tables(self) -> tuple[Any, ...]:
-        """How they are resized and cropped, as kernels take it."""
+        """Tables of resize and crop, as kernels take them."""
         return (
             rows(self.sizes), rows(self.windows), rows(self.roi, np.float32), rows(self.min_filter),
             rows(self.mag_filter), self.antialias,
@@ -376,7 +375,7 @@ def resize_crop_mirror_normalize(
     src_shapes
         ``int64[N, 4]``: frames, height, width, channels; channels come last in memory.
     resized
-        What is done to them.
+        Resize, crop, mirror and normalisation.
     out_channels, planar_dst
         As in :func:`crop_mirror_normalize`.
     src_dtype, dst_dtype

@@ -125,7 +125,7 @@ def _fill(state: Array) -> None:
 
 
 @part
-def normal32_at(key: Key, high: Word, position: Word) -> Any:
+def _normal32_at(key: Key, high: Word, position: Word) -> Any:
     """A standard normal number in float32, from two words (Box and Muller; the sine is not used)."""
     a, b = philox_two(key, high, position)
     u1 = np.float32(a) * np.float32(2.0**-32)
@@ -140,7 +140,7 @@ def normal32_at(key: Key, high: Word, position: Word) -> Any:
 
 
 @part
-def normal64_at(key: Key, high: Word, position: Word) -> Any:
+def _normal64_at(key: Key, high: Word, position: Word) -> Any:
     """A standard normal number in float64, from four words."""
     a, b = philox_two(key, high, position)
     c, d = philox_two(key, high, position + _2)
@@ -163,46 +163,45 @@ def words(key: Key, highs: Array, addresses: Array, counts: Array, like: Array) 
             out[p] = np.uint32(philox_word(key, highs[i], _STEP * np.uint64(p)))
 
 
+@part
+def _word_as(key: Key, high: Word, position: Word, reals: Array) -> Any:
+    """The word at `position` in the dtype of `reals`; for float64 it is of 64 bits, the lower ones first."""
+    real = reals.dtype.type
+    if reals.itemsize == 4:
+        return real(philox_word(key, high, position))
+    a, b = philox_two(key, high, position)
+    return real(a | (b << _32))
+
+
+@part
+def normal_at(key: Key, high: Word, position: Word, reals: Array) -> Any:
+    """A standard normal number in the dtype of `reals`."""
+    real = reals.dtype.type
+    if reals.itemsize == 4:
+        return real(_normal32_at(key, high, position))
+    return real(_normal64_at(key, high, position))
+
+
 @kernel
-def uniform32(
+def uniform(
     key: Key, highs: Array, addresses: Array, counts: Array, start: Array, step: Array, last: Array, like: Array
 ) -> None:
-    """``min(fma(word, step, start), last)`` in float32; `start`, `step` and `last` are ``float32[N]``."""
+    """``min(fma(word, step, start), last)``, all of them float32 or all float64, ``[N]``."""
     for i in range(addresses.shape[0]):
         out = array_at(addresses[i], (counts[i],), like)
         for p in range(counts[i]):
-            word = np.float32(philox_word(key, highs[i], _STEP * np.uint64(p)))
+            word = _word_as(key, highs[i], _STEP * np.uint64(p), start)
             out[p] = min(fused_multiply_add(word, step[i], start[i]), last[i])
 
 
 @kernel
-def uniform64(
-    key: Key, highs: Array, addresses: Array, counts: Array, start: Array, step: Array, last: Array, like: Array
-) -> None:
-    """As :func:`uniform32` in float64, from two words each, the lower one first."""
+def normal(key: Key, highs: Array, addresses: Array, counts: Array, mean: Array, stddev: Array, like: Array) -> None:
+    """Normal numbers in the dtype of `mean` and `stddev`, ``float32[N]`` or ``float64[N]``."""
     for i in range(addresses.shape[0]):
         out = array_at(addresses[i], (counts[i],), like)
         for p in range(counts[i]):
-            a, b = philox_two(key, highs[i], _STEP * np.uint64(p))
-            out[p] = min(fused_multiply_add(np.float64(a | (b << _32)), step[i], start[i]), last[i])
-
-
-@kernel
-def normal32(key: Key, highs: Array, addresses: Array, counts: Array, mean: Array, stddev: Array, like: Array) -> None:
-    """Normal numbers in float32; `mean` and `stddev` are ``float32[N]``."""
-    for i in range(addresses.shape[0]):
-        out = array_at(addresses[i], (counts[i],), like)
-        for p in range(counts[i]):
-            out[p] = fused_multiply_add(normal32_at(key, highs[i], _STEP * np.uint64(p)), stddev[i], mean[i])
-
-
-@kernel
-def normal64(key: Key, highs: Array, addresses: Array, counts: Array, mean: Array, stddev: Array, like: Array) -> None:
-    """Normal numbers in float64; `mean` and `stddev` are ``float64[N]``."""
-    for i in range(addresses.shape[0]):
-        out = array_at(addresses[i], (counts[i],), like)
-        for p in range(counts[i]):
-            out[p] = fused_multiply_add(normal64_at(key, highs[i], _STEP * np.uint64(p)), stddev[i], mean[i])
+            number = normal_at(key, highs[i], _STEP * np.uint64(p), mean)
+            out[p] = fused_multiply_add(number, stddev[i], mean[i])
 
 
 @kernel

@@ -23,7 +23,7 @@ FUNCTIONS = (
     "libdeflate_zlib_decompress_ex",
     "libdeflate_crc32",
 )
-"""What :func:`decode` needs of libdeflate, in this order."""
+"""Functions of libdeflate that :func:`decode` calls, in this order."""
 _NEW, _FREE, _UNPACK, _CHECK = range(len(FUNCTIONS))
 
 AS_STORED, GRAY, RGB, BGR = range(4)
@@ -36,9 +36,9 @@ _memcpy: Any = nb_types.ExternalFunction("memcpy", nb_types.intp(nb_types.intp, 
 
 @part
 def _gather(functions: Array, address: int, data: Array, packed: Array) -> Any:
-    """Where the compressed bytes of a PNG file are, and how many; 0 if a checksum is wrong.
+    """Address and number of the compressed bytes of a PNG file; 0 if a checksum is wrong.
 
-    Those of several chunks are put together in `packed`.
+    Bytes of several chunks are put together in `packed`.
     """
     at, count, size, first = 8, 0, 0, 0
     while at < data.shape[0]:

@@ -1,4 +1,4 @@
-"""Pictures whose pixels are taken from others: by two maps, or by a projection, with the positions of OpenCV."""
+"""Remapping: pixels taken from positions in two maps, or from those of a projection, as OpenCV takes them."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def warp_perspective(
     taps
         Neighbours along each axis: 1, 2 for linear, 4 for cubic interpolation.
     border, fill
-        What is outside, one of :data:`~dali_lab.kernels.cpu.borders.BORDERS`, and the values for ``"constant"``: one
+        The border mode, one of :data:`~dali_lab.kernels.cpu.borders.BORDERS`, and the values for ``"constant"``: one
         for each channel, or one for all.
     dtype
         uint8, uint16, int16 or float32.

@@ -1,4 +1,4 @@
-"""Rows of pictures taken from positions between the pixels of others, as OpenCV takes them.
+"""Rows of pixels sampled at positions between the pixels of a picture, as OpenCV samples them.
 
 Pixel centres are at whole numbers. OpenCV has two ways. The newer takes pictures of one, three or four channels and
 computes in float32, and multiplies and adds with one rounding. The older takes pictures of two channels and of int16

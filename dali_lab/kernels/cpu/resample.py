@@ -55,7 +55,7 @@ def _resize_pixels(
     src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, minify: Array, magnify: Array,
     antialias: bool,
 ) -> None:  # fmt: skip
-    """The same for uint8 pictures of three channels, with the same result."""
+    """Uint8 pictures of three channels, with the bits of :func:`_resize`."""
     for i in range(src.shape[0]):
         frames, height, width = src_shapes[i, 0], src_shapes[i, 1], src_shapes[i, 2]
         out_height, out_width = dst_shapes[i, 1], dst_shapes[i, 2]

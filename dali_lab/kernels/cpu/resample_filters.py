@@ -72,7 +72,7 @@ TABLES = _filter_tables()
 
 @part
 def _window(ftype: int, antialias: bool, in_size: Real, out_size: int) -> Any:
-    """Where a filter's table is and how it is stretched: (base, count, scale, anchor, support)."""
+    """Place of a filter's table and how it is stretched: (base, count, scale, anchor, support)."""
     ratio = np.float32(1)
     if antialias and in_size > np.float32(out_size):
         ratio = in_size / np.float32(out_size)
@@ -119,7 +119,7 @@ def _element(position: Real) -> Any:
 
 @part
 def _triangle_taps(first: Array, weights: Array, begin: int, origin: Real, step: Real, scale: Real, n: int) -> None:
-    """What :func:`filter_taps` does, for the triangle, in loops that vectorise: on it, interpolation is exact."""
+    """:func:`filter_taps` for the triangle, in loops that vectorise: on it, interpolation is exact."""
     count = first.shape[0]
     offsets = np.empty(count, np.float32)
     totals = np.zeros(count, np.float32)
@@ -251,7 +251,7 @@ def inner_columns(out_width: int, extent: int, origin: Real, step: Real, anchor:
 def turning_points(
     nearest: bool, vertical_first: bool, width: int, channels: int, lanes: int, first: int, after: int
 ) -> Array:
-    """Where in a row of the output the direction turns that halves take, ``int64[7]`` elements from 0 to its end.
+    """Places in a row of the output where the rounding of halves changes, ``int64[7]`` elements from 0 to its end.
 
     Between the first two points, the next two, and the two after these, halves go to the even neighbour, elsewhere away
     from zero. NVIDIA DALI works on `lanes` elements at a time, and where the horizontal pass is the last one on as many

@@ -26,7 +26,7 @@ def takes(channels: Array, widths: Array, out_widths: Array) -> bool:
 
 @part
 def halves_away(turns: Array, columns: int, mirrored: bool, pixel_step: int, channel_step: int) -> Array:
-    """Which levels of a row of pixels go away from zero from a half, as the functions that finish rows take it.
+    """Levels of a row of pixels that are rounded away from zero at a half, as the functions that finish rows take them.
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ def plan_pixels(
     height: int, width: int, out_height: int, out_width: int, window: Window, roi: Array, minify: int, magnify: int,
     antialias: bool, mirrored: bool,
 ) -> Any:  # fmt: skip
-    """What the rows of one picture share; arguments as for :func:`~dali_lab.kernels.cpu.resample_rows.plan_rows`.
+    """The plan of one picture; arguments as for :func:`~dali_lab.kernels.cpu.resample_rows.plan_rows`.
 
     Returns
     -------
     tuple
-        What :func:`pixel_row` takes as `plan`; and what the rounding of rows takes (:func:`halves_away`).
+        The `plan` of :func:`pixel_row`; and the levels for rounding (:func:`halves_away`).
     """
     y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical_first, turns = plan_taps(
         height, width, out_height, out_width, window, roi, minify, magnify, antialias, 3, 16

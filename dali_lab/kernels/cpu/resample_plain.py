@@ -1,4 +1,4 @@
-"""Resizing in NumPy: bit for bit what the kernels give, for the batches that come before these are compiled.
+"""Resizing in NumPy: the bits of the kernels, for the batches before those are compiled.
 
 Some milliseconds a picture. Order and rounding are those of :mod:`~dali_lab.kernels.cpu.resample_rows`.
 """
@@ -20,7 +20,7 @@ def _filter_taps(
     first: Array, weights: Array, begin: int, origin: Real, step: Real, base: int, count: int, scale: Real,
     anchor: Real, n: int,
 ) -> None:  # fmt: skip
-    """What :func:`~dali_lab.kernels.cpu.resample_filters.filter_taps` does, for all outputs at once."""
+    """:func:`~dali_lab.kernels.cpu.resample_filters.filter_taps` for all outputs at once."""
     one = np.float32(1)
     origin = origin + (np.float32(0.5) * step - np.float32(0.5) - anchor)
     start = np.arange(begin, begin + len(first)).astype(np.float32) * step + origin
@@ -98,7 +98,7 @@ def resize(
     src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, minify: Array, magnify: Array,
     antialias: bool, like_src: Array, like_dst: Array,
 ) -> None:  # fmt: skip
-    """Do what :func:`~dali_lab.kernels.cpu.resample.resize` asks of its kernel; not for float16."""
+    """The kernel of :func:`~dali_lab.kernels.cpu.resample.resize`; not for float16."""
     for i, shape in enumerate(src_shapes.tolist()):
         size = dst_shapes[i, 1:3].tolist()
         if min(*shape, *size) == 0:
@@ -117,7 +117,7 @@ def resize_crop_mirror_normalize(
     antialias: bool, rounded: bool, mirror: Array, mean: Array, inverse: Array, out_channels: int, planar_dst: bool,
     like_src: Array, like_dst: Array,
 ) -> None:  # fmt: skip
-    """Do what :func:`~dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize` asks of its kernel.
+    """The kernel of :func:`~dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize`.
 
     Results are float32.
     """
@@ -145,7 +145,7 @@ def resize_pixels(
     src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, minify: Array, magnify: Array,
     antialias: bool,
 ) -> None:  # fmt: skip
-    """Do what :func:`~dali_lab.kernels.cpu.resample.resize` asks of its kernel for pixels."""
+    """The kernel of :func:`~dali_lab.kernels.cpu.resample.resize` for pixels."""
     stand = like(np.uint8)
     resize(src, dst, src_shapes, dst_shapes, roi, minify, magnify, antialias, stand, stand)
 
@@ -154,7 +154,7 @@ def resize_crop_mirror_normalize_pixels(
     src: Array, dst: Array, src_shapes: Array, sizes: Array, windows: Array, roi: Array, minify: Array, magnify: Array,
     antialias: bool, mirror: Array, mean: Array, inverse: Array,
 ) -> None:  # fmt: skip
-    """Do what :func:`~dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize` asks of its kernel for pixels."""
+    """The kernel of :func:`~dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize` for pixels."""
     resize_crop_mirror_normalize(
         src, dst, src_shapes, sizes, windows, roi, minify, magnify, antialias, True, mirror, mean[:, :3],
         inverse[:, :3], 3, True, like(np.uint8), like(np.float32),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dali_lab.kernels.arrays import Array
-from dali_lab.kernels.cpu.memory import kernel
+from dali_lab.kernels.cpu.memory import kernel, rows
 from dali_lab.kernels.cpu.resample_filters import NN, inner_columns, plan_axis, vertical_pass_first
 from dali_lab.kernels.cpu.resample_volume import inner_columns_of_volume, plan_volume
 
@@ -79,9 +79,8 @@ def plan(
     vertical_first = np.zeros(count, np.int32)
     halves = np.zeros((count, 3), np.int32)
     _plan(
-        np.ascontiguousarray(sizes, np.int64), np.ascontiguousarray(out_sizes, np.int64),
-        np.ascontiguousarray(roi, np.float32), np.ascontiguousarray(min_filter, np.int64),
-        np.ascontiguousarray(mag_filter, np.int64), antialias, whole, real, vertical_first, halves,
+        rows(sizes), rows(out_sizes), rows(roi, np.float32), rows(min_filter), rows(mag_filter), antialias,
+        whole, real, vertical_first, halves,
     )  # fmt: skip
     return whole, real, vertical_first, halves
 
@@ -137,8 +136,7 @@ def plan_volumes(
     order = np.zeros((count, 3), np.int64)
     halves = np.zeros((count, 4), np.int32)
     _plan_volumes(
-        np.ascontiguousarray(sizes, np.int64), np.ascontiguousarray(out_sizes, np.int64),
-        np.ascontiguousarray(roi, np.float32), np.ascontiguousarray(min_filter, np.int64),
-        np.ascontiguousarray(mag_filter, np.int64), antialias, whole, real, order, halves,
+        rows(sizes), rows(out_sizes), rows(roi, np.float32), rows(min_filter), rows(mag_filter), antialias,
+        whole, real, order, halves,
     )  # fmt: skip
     return whole, real, order, halves

@@ -34,7 +34,7 @@ AVAILABLE = uses("vectors") and available()
 
 
 def candidates(widths: Array, out_widths: Array) -> Array:
-    """Which pictures of three channels with these widths, of the source and of what is computed, can be tried here."""
+    """Pictures of three channels that can be tried here, by the widths of the source and of the result."""
     return np.asarray(np.minimum(widths, out_widths) >= (STEP if AVAILABLE else np.inf))
 
 
@@ -80,7 +80,7 @@ def plan_planes(
     height: int, width: int, out_height: int, out_width: int, window: Window, roi: Array, minify: int, magnify: int,
     antialias: bool, mirrored: bool,
 ) -> Any:  # fmt: skip
-    """What the rows of one picture share; arguments as for :func:`~dali_lab.kernels.cpu.resample_rows.plan_rows`.
+    """The plan of one picture; arguments as for :func:`~dali_lab.kernels.cpu.resample_rows.plan_rows`.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def resize_crop_mirror_normalize(
     src: Array, dst: Array, src_shapes: Array, sizes: Array, windows: Array, roi: Array, minify: Array, magnify: Array,
     antialias: bool, mirror: Array, mean: Array, inverse: Array, done: Array,
 ) -> None:  # fmt: skip
-    """Do what :func:`~dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize` asks of its kernels for pixels.
+    """The kernel of :func:`~dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize` for pixels, plane by plane.
 
     Parameters
     ----------

@@ -37,9 +37,9 @@ from dali_lab.kernels.cpu.resample_filters import (
 )
 
 Plan: TypeAlias = tuple[Extents, tuple[Array, ...], tuple[Array, ...], bool]
-"""What the rows of a picture share: sizes, tables of integers, tables of floats, and whether rows are summed first."""
+"""The plan of a picture's rows: sizes, tables of integers, tables of floats, and whether rows are summed first."""
 ROWS = 4
-"""How many rows are resampled together: their taps and weights are the same, so are read once."""
+"""Rows that are resampled together: their taps and weights are the same, so are read once."""
 _dot4_of_1, _dot4_of_4 = dot4(1), dot4(ROWS)
 
 
@@ -245,7 +245,7 @@ def plan_rows(
     Returns
     -------
     tuple
-        What :func:`resample_four_rows` takes as `plan`, and the turning points of rows.
+        The `plan` of :func:`resample_four_rows`, and the turning points of rows.
     """
     y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical_first, turns = plan_taps(
         height, width, out_height, out_width, window, roi, minify, magnify, antialias, channels, lanes

@@ -101,7 +101,7 @@ def plan_volume(size: Array, out_size: Array, roi: Array, minify: int, magnify: 
 
 @part
 def inner_columns_of_volume(whole: Array, real: Array, out_width: int) -> Any:
-    """What :func:`~dali_lab.kernels.cpu.resample_filters.inner_columns` gives for the width."""
+    """:func:`~dali_lab.kernels.cpu.resample_filters.inner_columns` of the width."""
     return inner_columns(out_width, whole[2, 5] - whole[2, 4], real[2, 2], real[2, 3], real[2, 1], whole[2, 3])
 
 

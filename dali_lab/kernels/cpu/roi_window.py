@@ -23,7 +23,7 @@ def _draw(key: Key, highs: Array, low: Array, high: Array, drawn: Array, out: Ar
 
 
 def window_starts(key: Key, highs: Array, starts: Array, extents: Array, windows: Array, shapes: Array | None) -> Array:
-    """Where a window starts, ``int64[N, D]``: inside the region if it is smaller, around it if it is larger.
+    """Starts of windows, ``int64[N, D]``: inside the region if it is smaller, around it if it is larger.
 
     Words of a sample are drawn one after the other, one for each axis whose window differs from the region.
 

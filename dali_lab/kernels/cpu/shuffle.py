@@ -1,4 +1,4 @@
-"""Lists shuffled by places that were drawn before."""
+"""Shuffling of lists by places that were drawn before."""
 
 from __future__ import annotations
 

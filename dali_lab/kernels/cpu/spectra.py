@@ -28,7 +28,7 @@ def _reflected(index: int, size: int) -> Any:
 
 
 @kernel
-def _windows(
+def windows(
     src: Array, lengths: Array, counts: Array, window: Array, step: int, before: int, reflect: bool, out: Array,
     like: Array,
 ) -> None:  # fmt: skip
@@ -137,5 +137,4 @@ def _powers(packed: Array, dst: Array, outers: Array, inners: Array, squared: bo
                 row += used
 
 
-windows = background.either(_windows, audio_plain.windows)
 powers = background.either(_powers, audio_plain.powers)

@@ -1,4 +1,4 @@
-"""Elements less their mean, over their deviation; both given, or found in each sample."""
+"""Standardisation: elements less their mean, over their deviation; both given, or found in each sample."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def scan(addresses: Array, sizes: Array, names: Array, ends: Array, kinds: Array
     names, ends
         Names of the features, one behind the other, and where each ends.
     kinds
-        What they are: ``INT64``, ``STRING`` or ``FLOAT32``.
+        Their kinds: ``INT64``, ``STRING`` or ``FLOAT32``.
     found
         ``int64[N, F, 3]``: number of elements or ``ABSENT``; address and bytes of the list, of strings those of the
         first one.

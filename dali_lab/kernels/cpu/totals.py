@@ -22,7 +22,7 @@ from dali_lab.kernels.cpu.memory import array_at, kernel, part
 Workplace: TypeAlias = tuple[Array, Array, Array, Array, Array]
 """See :func:`workplace`."""
 SUM, SQUARES, SPREAD = range(3)
-"""What :func:`accumulate` gathers; `SPREAD` is squares of distances, in float32, from a given mean."""
+"""The sums that :func:`accumulate` knows; `SPREAD` is squares of distances, in float32, from a given mean."""
 FEW = 32
 """Elements that are added one after the other."""
 LANES = 512
@@ -62,7 +62,7 @@ def levels(shapes: Array, axes: tuple[int, ...]) -> Array:
 
 
 def exact(kind: int, dtype: npt.DTypeLike, total: npt.DTypeLike) -> int:
-    """How many elements of a type may be added in any order, as their sum fits a type of totals; at least a few.
+    """Elements of a type that may be added in any order, as their sum fits a type of totals; at least a few.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _add_block(kind: int, block: Array, about: Array, total: Array, lanes: Array
 
 @part
 def _term(kind: int, element: Number, about: float, zero: Number) -> Any:
-    """What one element adds to a total of the type of `zero`."""
+    """The summand of one element, in the type of `zero`."""
     if kind == SPREAD:
         apart = np.float32(element) - about
         return type(zero)(apart * apart)
@@ -349,7 +349,7 @@ def read_given(addresses: Array, steps: Array, sample: int, values: Array) -> No
 def accumulate(
     kind: int, src: Array, extents: Array, few: int, about: Array, steps: Array, totals: Array, like_src: Array
 ) -> None:
-    """Find what `kind` says of each sample's elements, in one row of totals.
+    """Sums of each sample's elements, in one row of totals.
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ def accumulate(
 
 @part
 def group_of(extents: Array, block: int) -> int:
-    """Which of the outer kept indices a block of the last two groups belongs to."""
+    """The outer kept index that a block of the last two groups belongs to."""
     result, weight = 0, 1
     for group in range(extents.shape[0] - 3, -1, -1):
         if group % 2:

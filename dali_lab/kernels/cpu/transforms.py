@@ -83,7 +83,7 @@ def translations(offsets: Array, out: Array) -> None:
 
 @kernel
 def crops(low: Array, high: Array, to_low: Array, to_high: Array, ordered: bool, out: Array) -> None:
-    """What takes windows from `low` to `high` to others; `ordered` exchanges ends that are the other way round."""
+    """Maps from windows `low` to `high` to other windows; `ordered` exchanges ends that are the other way round."""
     for n in range(out.shape[0]):
         out[n] = 0
         for d in range(out.shape[1]):

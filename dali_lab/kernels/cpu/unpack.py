@@ -11,7 +11,7 @@ from dali_lab.kernels.cpu.machine.foreign import call0, call1, call4, call7, who
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part
 
 LZ4 = ("LZ4_decompress_safe",)
-"""What :func:`unpack_lz4` needs of the library, in this order."""
+"""Functions that :func:`unpack_lz4` calls, in this order."""
 DEFLATE = (
     "libdeflate_alloc_decompressor",
     "libdeflate_free_decompressor",
@@ -19,7 +19,7 @@ DEFLATE = (
     "libdeflate_zlib_decompress_ex",
     "libdeflate_gzip_decompress_ex",
 )
-"""What :func:`unpack_deflate` needs of the library, in this order."""
+"""Functions that :func:`unpack_deflate` calls, in this order."""
 _NEW, _FREE, _RAW, _ZLIB, _GZIP = range(len(DEFLATE))
 _MOST = (1 << 31) - 1
 _bytes = like(np.uint8)
@@ -49,7 +49,7 @@ def unpack_lz4(functions: Array, src: Array, packed: Array, dst: Array, room: Ar
 
 @part
 def _wrapping(address: int, size: int) -> Any:
-    """Which function unpacks these bytes: with a header of gzip or of zlib, or without."""
+    """The function that unpacks these bytes: with a header of gzip or of zlib, or without."""
     if size < 2:
         return _RAW
     head = array_at(address, (2,), _bytes)

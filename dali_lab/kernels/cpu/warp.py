@@ -172,7 +172,7 @@ def _warp_pixels(
     src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, matrices: Array, clamp: bool, fill: Array,
     like_bytes: Array,
 ) -> None:  # fmt: skip
-    """The same for affine maps of uint8 pictures of three channels, interpolated linearly, with the same result."""
+    """Affine maps of uint8 pictures of three channels, interpolated linearly, with the bits of :func:`_warp`."""
     half = np.float32(0.5)
     fill, like_bytes = borrowed(fill), borrowed(like_bytes)
     for i in range(src.shape[0]):

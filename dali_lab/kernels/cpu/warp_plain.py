@@ -47,7 +47,7 @@ def warp_pixels(
     src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, matrices: Array, clamp: bool, fill: Array,
     like_bytes: Array,
 ) -> None:  # fmt: skip
-    """Do what :func:`~dali_lab.kernels.cpu.warp.warp_affine` asks of its kernel for pixels."""
+    """The kernel of :func:`~dali_lab.kernels.cpu.warp.warp_affine` for pixels."""
     half, one = np.float32(0.5), np.float32(1)
     for i, (frames, height, width) in enumerate(src_shapes[:, :3].tolist()):
         out_height, out_width = dst_shapes[i, 1:3].tolist()

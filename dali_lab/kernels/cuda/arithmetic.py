@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.copy import AXES, padded
 from dali_lab.kernels.cuda.kernel import MOST, NUMBERS, Fields, Kernel, launches, short
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.promotion import widened
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
-
 
 GROUPS = (
     ["add", "sub", "mul", "fdiv", "min", "max", "clamp", "plus", "minus", "abs", "fabs", "floor", "ceil", "sqrt"],

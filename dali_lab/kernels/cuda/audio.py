@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.audio import LOG10_OF_2
 from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.kernels.cuda.reductions import reduce
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
-
 
 PREEMPHASIS = Kernel(
     "audio.cu",

@@ -1,4 +1,4 @@
-"""How axes go on beyond their ends, by the names that operators have for it: numbers for kernels."""
+"""Border modes: the number of each name that operators use."""
 
 from __future__ import annotations
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.model.dtypes import INT32
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
 
 _DATA = ("u8 data out", "i8 total")
 

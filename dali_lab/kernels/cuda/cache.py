@@ -11,7 +11,7 @@ from dali_lab.model.cache_folder import cache_folder
 
 
 def folder() -> Path:
-    """Where compiled kernels are kept: ``DALI_LAB_KERNELS``, or a folder in the user's cache."""
+    """The folder of compiled kernels: ``DALI_LAB_KERNELS``, or a folder in the user's cache."""
     given = os.environ.get("DALI_LAB_KERNELS")
     if given:
         return Path(given)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches, short
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
-
+from dali_lab.kernels.cuda.launching import Launcher
 
 CAST = Kernel("casting.cu", "cast", sample=("u8 data out", "i8 total"), param=("i4 target truncate",), types=(NUMBERS,))
 

@@ -1,9 +1,8 @@
-"""Equalising histograms of tiles with limited contrast, with the numbers of OpenCV."""
+"""Contrast-limited adaptive histogram equalisation (CLAHE), with the numbers of OpenCV."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +10,8 @@ from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.clahe import lab_tables
 from dali_lab.kernels.cuda.histogram import CLEAR_COUNTS
 from dali_lab.kernels.cuda.kernel import Fields, Kernel, launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.model.dtypes import INT32, UINT8
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
 
 _SIZE: Fields = ("i8 total", "i4 height width")
 _TILES: Fields = ("i4 across down",)

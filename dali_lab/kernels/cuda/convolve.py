@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,8 @@ import numpy.typing as npt
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.convolve import gaussian_windows
 from dali_lab.kernels.cuda.kernel import NUMBERS, THREADS, Kernel, launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.model.dtypes import FLOAT, FLOAT16, numpy_dtype
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
 
 _TYPES = tuple(kind for kind in NUMBERS if kind != "b1")
 

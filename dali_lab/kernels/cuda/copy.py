@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.copy import window_walk
 from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
+from dali_lab.kernels.cuda.launching import Launcher
 
 AXES = 8
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,7 @@ from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.correlate import lanes
 from dali_lab.kernels.cuda.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
+from dali_lab.kernels.cuda.launching import Launcher
 
 _TYPES = ("u1", "i1", "u2", "i2", "f2", "f4")
 

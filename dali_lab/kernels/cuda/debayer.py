@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.debayer import ALGORITHMS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
-
+from dali_lab.kernels.cuda.launching import Launcher
 
 DEBAYER = Kernel(
     "debayer.cu",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,8 @@ import numpy.typing as npt
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.displace import fill_element, wave_tables
 from dali_lab.kernels.cuda.kernel import launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.kernels.cuda.warp import DISPLACE
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
 
 
 @launches

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
@@ -11,10 +9,7 @@ from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.erase import erase_regions, fill_elements
 from dali_lab.kernels.cuda.copy import AXES, copy, padded
 from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
-
+from dali_lab.kernels.cuda.launching import Launcher
 
 FILL_REGION = Kernel(
     "erase.cu",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,9 @@ from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.arithmetic import COMPARISONS, GROUPS, HEADER, common_type, walk
 from dali_lab.kernels.cuda.copy import padded
 from dali_lab.kernels.cuda.kernel import C_TYPES, NUMBERS, Fields, Kernel, launches, short
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
 
 CAST = "cast"
 _REMAINDER = "mod"
@@ -150,7 +148,7 @@ def evaluate_steps(
     constants
         Arrays without dimensions.
     steps
-        What to do, in order.
+        The operations, in order.
     """
     shapes, strides = walk(out, inputs)
     kernel = expression_kernel(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.grid import grid_steps
 from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
-
+from dali_lab.kernels.cuda.launching import Launcher
 
 GRID_MASK = Kernel(
     "grid.cu",

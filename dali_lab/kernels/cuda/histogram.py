@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.model.dtypes import INT32, UINT8
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
 
 _COPIES, _RUN = 16, 64
 """Counts are kept in this many copies; so many pixels one after the other go to the same one."""

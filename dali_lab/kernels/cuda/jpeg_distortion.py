@@ -1,18 +1,14 @@
-"""What JPEG compression does to pictures, with the numbers of libjpeg, without writing a file."""
+"""JPEG artifacts: pictures compressed and unpacked with the numbers of libjpeg, without writing a file."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.jpeg_distortion import steps
 from dali_lab.kernels.cuda.kernel import Fields, Kernel, launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.model.dtypes import INT16
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
 
 _SIZE: Fields = ("i8 total", "i4 height width")
 

@@ -172,7 +172,7 @@ class Kernel:
     param
         Fields that hold for the whole launch; ``count``, the number of samples, is always the first.
     types
-        What each template parameter may be: names of types (``"f4"``), or numbers and booleans.
+        The values of each template parameter: names of types (``"f4"``), or numbers and booleans.
     headers
         Files of this folder whose text stands before it.
     own
@@ -210,7 +210,7 @@ class Kernel:
 
     @property
     def title(self) -> str:
-        """What the names of its structures begin with: ``GatherSample`` and ``GatherParam`` for ``gather``."""
+        """The beginning of its structures' names: ``GatherSample`` and ``GatherParam`` for ``gather``."""
         return "".join(part.capitalize() for part in self.name.split("_"))
 
     def beside(self) -> list[Kernel]:

@@ -1,4 +1,4 @@
-"""What kernels ask of whoever launches them: memory of the device, and a place in a stream."""
+"""The launcher as kernels see it: memory of the device, and a place in a stream."""
 
 from __future__ import annotations
 

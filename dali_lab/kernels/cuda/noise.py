@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.kernels.streams import Stream, grains, real_of
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
 
 _TYPES = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4")
 _KEY = ("i8 key low", "i4 phase")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.kernels.cuda.resample import factor_rows, resize_crop_mirror_normalize
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
-
 
 CROP_MIRROR_NORMALIZE = Kernel(
     "normalize.cu",

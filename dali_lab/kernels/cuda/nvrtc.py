@@ -125,7 +125,7 @@ class Compiled:
     code
         Machine code, or PTX where the architecture is a virtual one.
     log
-        What the compiler said.
+        The compiler's messages.
     """
 
     code: bytes

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from dali_lab.kernels.arrays import Array, Number
 from dali_lab.kernels.cuda.copy import AXES, padded
 from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT64, INT64, UINT64, numpy_dtype
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
 
 Kind = Literal["sum", "mean", "mean_square", "rms", "variance", "std_dev", "min", "max", "spread"]
 
@@ -55,7 +53,7 @@ def reduce(
     Parameters
     ----------
     kind
-        What is found; ``"spread"`` is the sum of squared distances from `mean`.
+        The result; ``"spread"`` is the sum of squared distances from `mean`.
     data, out
         Samples, and allocated results of as many elements as the axes that are left have.
     axes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,8 @@ import numpy.typing as npt
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.kernels.cuda.pictures import MOVED, moved
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
 
 _PARTS = 32
 """Parts of a pixel at which OpenCV samples for Lanczos interpolation, and for linear interpolation of int16."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.kernels.cuda.resample import HALVES, RESAMPLE_PASS, axis_column, filter_tables
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
 
 
 @launches
@@ -66,7 +62,7 @@ def resize_volumes(
 
 
 def _halves(parted: Array) -> Array:
-    """Which halves go to the even neighbour, from what the plan has of it."""
+    """The halves that go to the even neighbour, as the kernel takes them, from the plan."""
     halves = np.zeros(len(parted), HALVES.dtype)
     halves["kind"], halves["low"], halves["high"], halves["width"] = parted.T
     return halves

@@ -1,17 +1,15 @@
-"""Where in sounds there is no silence; :func:`dali_lab.kernels.cpu.audio.nonsilent` has it on the CPU."""
+"""Non-silent regions of sounds; :func:`dali_lab.kernels.cpu.audio.nonsilent` has it on the CPU."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT32, numpy_dtype
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
 
 _PARTS = 256
 _RUN = 4096

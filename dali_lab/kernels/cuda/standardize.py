@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.copy import AXES, padded
 from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.kernels.cuda.reductions import Kind, reduce
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT64, numpy_dtype
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
-
 
 STANDARDIZE = Kernel(
     "standardize.cu",
@@ -88,7 +83,7 @@ def standardize(
 
 
 def _apart(gpu: Launcher, data: Batch, means: Batch, stride: Array) -> Batch:
-    """How far elements are from means that are stretched over the samples, as FLOAT."""
+    """Distances of elements from means that are stretched over the samples, as FLOAT."""
     out = gpu.batch(data.shapes, FLOAT)
     one, no_stride = _given(gpu, np.ones(1, np.float32), data)
     sample = {
@@ -125,7 +120,7 @@ def _found(
 
 
 def _given(gpu: Launcher, values: Batch | Array, data: Batch) -> tuple[Batch, Array]:
-    """What was given on the device, and its steps along the axes of the samples."""
+    """A given mean or deviation on the device, and its steps along the axes of the samples."""
     if isinstance(values, Batch):
         moved = gpu.upload(values)
         return moved, _strides(values.shapes, data.shapes)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT64
-
-if TYPE_CHECKING:
-    from dali_lab.kernels.cuda.launching import Launcher
-
 
 UNPACK_LZ4 = Kernel("unpack.cu", "unpack_lz4", sample=("u8 data out out_made", "i8 packed room"))
 

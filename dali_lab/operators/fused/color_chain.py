@@ -48,14 +48,12 @@ class ColorChain(Chain):
         if call.gpu is not None:
             call.kernels("color").chain(data.addresses, out.addresses, data.sizes // 3, matrices, offsets, kinds)
             return out
-        from dali_lab.kernels.cpu import background, color_plain
         from dali_lab.kernels.cpu.color_chain import chain
         from dali_lab.kernels.cpu.memory import like, rows
 
-        background.call(
-            chain, rows(data.addresses), rows(out.addresses), rows(data.sizes // 3), matrices, offsets, kinds,
-            like(np.uint8), meanwhile=color_plain.chain,
-        )  # fmt: skip
+        chain(
+            rows(data.addresses), rows(out.addresses), rows(data.sizes // 3), matrices, offsets, kinds, like(np.uint8)
+        )
         return out
 
     @staticmethod

@@ -24,7 +24,7 @@ _i32, _i64 = ir.IntType(32), ir.IntType(64)
 
 
 class Target(Protocol):
-    """What lowering knows of the target: ``numba.core.base.BaseContext``, which is not typed."""
+    """The target of lowering: ``numba.core.base.BaseContext``, which is not typed."""
 
     def get_dummy_value(self) -> Value: ...
     def get_value_type(self, kind: nb_types.Type) -> Kind: ...

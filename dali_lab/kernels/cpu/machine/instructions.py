@@ -51,13 +51,13 @@ def _sum_to_odd(a: Real, b: Real) -> Any:
 
 @part
 def multiply_add_of_float32(a: Real, b: Real, c: Real) -> Any:
-    """What :func:`fused_multiply_add` is of float32: their product is exact in float64."""
+    """:func:`fused_multiply_add` of float32 in Python: the product is exact in float64."""
     return np.float32(_sum_to_odd(np.float64(a) * np.float64(b), np.float64(c)))
 
 
 @part
 def multiply_add_of_float64(a: Real, b: Real, c: Real) -> Any:
-    """What :func:`fused_multiply_add` is of float64, but where a product or its halves leave the range.
+    """:func:`fused_multiply_add` of float64 in Python, but where a product or its halves leave the range.
 
     S. Boldo, G. Melquiond: Emulation of FMA and correctly rounded sums, IEEE Transactions on Computers 57 (2008).
     """
@@ -83,7 +83,7 @@ def shift_right(builder: Builder, value: Value, bits: Value) -> Value:
 
 @inner_part
 def shift_right_in_python(value: int, bits: int) -> Any:
-    """What :func:`shift_right` is."""
+    """:func:`shift_right` in Python."""
     return np.int32(value >> bits)
 
 
@@ -100,7 +100,7 @@ def mix_colors(
 
 @inner_part
 def mix_colors_in_python(a: int, b: int, c: int, of_a: int, of_b: int, of_c: int, start: int) -> Any:
-    """What :func:`mix_colors` is."""
+    """:func:`mix_colors` in Python."""
     return np.int32((a * of_a + b * of_b + c * of_c + start) >> 16)
 
 

@@ -32,7 +32,7 @@ FUNCTIONS = (
     "jpeg_finish_decompress",
     "jpeg_destroy_decompress",
 )
-"""What the table of addresses holds, in this order."""
+"""Functions in the table of addresses, in this order."""
 (
     _STD_ERROR, _CREATE, _SOURCE, _HEADER, _START, _CROP, _SKIP, _READ, _FINISH, _DESTROY,
 ) = range(len(FUNCTIONS))  # fmt: skip
@@ -119,7 +119,7 @@ def _create(table: int, state: int, version: int, size: int) -> Any:
 
 @part
 def _walk(orientation: int, height: int, width: int, channels: int) -> Any:
-    """Where the first pixel of a stored picture goes, and the bytes to that below it and that beside it."""
+    """The place of a stored picture's first pixel, and the bytes to the one below it and the one beside it."""
     turned = orientation >= 5
     down, along = (width, height) if turned else (height, width)
     to_next_row, to_next_column = along * channels, channels
@@ -343,5 +343,5 @@ def decode(
 
 
 def memory_size(row_bytes: int) -> int:
-    """How many ``int64`` :func:`decode` needs for rows of so many bytes."""
+    """The number of ``int64`` that :func:`decode` needs for rows of so many bytes."""
     return (STATE + 64 + row_bytes * _AT_ONCE + 7) // 8

@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept on disk, and how they are found there: by Numba's own cache or a faster one."""
+"""Loading of compiled kernels from disk: by Numba's own cache or a faster one."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def attached(dispatcher: Any) -> Any:
 
 
 def type_of(value: object) -> Any:
-    """What Numba's own function says; for arrays that imports masked arrays, to see whether this is one."""
+    """The type of a value; Numba's own function imports masked arrays for that, to see whether an array is one."""
     if type(value) is not np.ndarray:
         return typeof(value, Purpose.argument)  # type: ignore[no-untyped-call]
     dtype, layout = numpy_support.from_dtype(value.dtype), numpy_support.map_layout(value)
@@ -71,7 +71,7 @@ def is_shared(kernel: Any) -> bool:
 def prepare_compiler() -> None:
     """Import Numba's part for arrays without its look for SciPy's linear algebra, which takes 0.2 s.
 
-    What needs that looks again when it is compiled.
+    Code that needs linear algebra looks again when it is compiled.
     """
     from numba.np import linalg
 
@@ -90,7 +90,7 @@ def _text_digest(file: str) -> str:
 
 
 class _Place:
-    """Where the entries of a kernel lie in the cache; Numba calls it a locator.
+    """The place of a kernel's entries in the cache: a locator, in Numba's words.
 
     Entries are named by the text of the kernel's file, not by its path or time: all environments in which the same
     version is installed share what one of them compiled.

@@ -1,4 +1,4 @@
-"""Loops over three-channel pixels in vector registers, written as LLVM code: what the compiler does not find by itself.
+"""Loops over three-channel pixels in vector registers, written as LLVM code, as no compiler finds them.
 
 Three interleaved channels, and sums that may not be reordered, do not vectorise. So a pixel takes four lanes here (the
 fourth is not used), and a vector holds four rows of one column, or eight columns of one row. Products are rounded
@@ -64,7 +64,7 @@ _PAIRS = (
     (1, [4, 5, 6, 6, 7, 8, 9, 9]),
     (1, [10, 11, 12, 12, 13, 14, 15, 15]),
 )
-"""Where two pixels of four lanes are among the 24 values of three vectors: the left one of two, and the lanes."""
+"""Places of two pixels of four lanes among the 24 values of three vectors: the left one of two vectors, and lanes."""
 
 
 def _read_bytes(builder: Builder, address: Value) -> list[Value]:

@@ -36,12 +36,12 @@ STEP = 32
 REACH = 64
 """Neighbouring source columns that the taps of one vector may lie in."""
 NEAR = 32
-"""The same where float32 rows are resampled with two shuffles less for each tap."""
+"""The reach with which float32 rows are resampled with two shuffles less for each tap."""
 CHANNELS = 3
 ROWS = 4
 """Rows that are resampled along x together."""
 _AHEAD = 2048
-"""How many bytes before they are used pixels of the source are asked for: the processor itself stops at each page."""
+"""Bytes by which pixels of the source are fetched ahead: the processor itself stops at each page."""
 
 _i32, _i64, _byte = ir.IntType(32), ir.IntType(64), ir.IntType(8)
 _floats, _words = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(_i32, LANES)
@@ -73,7 +73,7 @@ def _plus(builder: Builder, total: Value, factor: Value, offset: Value, large: V
 
 
 def _channel(builder: Builder, levels: Value, channel: int) -> Value:
-    """Where the lanes of a channel begin in what :func:`~dali_lab.kernels.cpu.resample_pixels.halves_away` made."""
+    """The first lane of a channel in the levels of :func:`~dali_lab.kernels.cpu.resample_pixels.halves_away`."""
     return builder.mul(load(builder, add(builder, levels, 16), _i64, 8), _i64(channel))
 
 

@@ -67,7 +67,7 @@ def dot4(rows: int) -> Any:
 
 
 def dot4_in_python(rows: int) -> Callable[..., None]:
-    """What :func:`dot4` makes."""
+    """:func:`dot4` in Python."""
 
     @part
     def dot4(
@@ -132,7 +132,7 @@ def sum_in_fours(
 def sum_in_fours_in_python(
     sound: Integer, turns: int, table: Integer, first: Real, position: Real, steps: Real, center: Real
 ) -> Any:
-    """What :func:`sum_in_fours` gives."""
+    """:func:`sum_in_fours` in Python."""
     sound, table = np.int64(sound), np.int64(table)
     elements = array_at(sound, (4 * turns,), _like_floats)
     totals = np.zeros(4, np.float32)
@@ -156,7 +156,7 @@ def four_bytes(builder: Builder, address: Value) -> Value:
 
 @inner_part
 def four_bytes_in_python(address: int) -> Any:
-    """What :func:`four_bytes` gives."""
+    """:func:`four_bytes` in Python."""
     small = array_at(np.int64(address), (4,), _like_bytes)
     low, high = np.int64(small[0]) | np.int64(small[1]) << 16, np.int64(small[2]) | np.int64(small[3]) << 16
     return low | high << 32
@@ -183,7 +183,7 @@ def nearest_bytes(builder: Builder, left: Value, above: Value, corner: Value) ->
 
 @inner_part
 def nearest_bytes_in_python(left: int, above: int, corner: int) -> Any:
-    """What :func:`nearest_bytes` gives."""
+    """:func:`nearest_bytes` in Python."""
     result = np.int64(0)
     for shift in range(0, 64, 16):
         a, b, c = left >> shift & 255, above >> shift & 255, corner >> shift & 255
