@@ -16,7 +16,7 @@ import numpy as np
 
 from dali_lab.kernels.arrays import Array, Word
 from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
-from dali_lab.kernels.cpu.memory import array_at, kernel, part
+from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, part
 from dali_lab.kernels.streams import Key
 
 WORDS_PER_ELEMENT = 257
@@ -163,7 +163,7 @@ def words(key: Key, highs: Array, addresses: Array, counts: Array, like: Array) 
             out[p] = np.uint32(philox_word(key, highs[i], _STEP * np.uint64(p)))
 
 
-@part
+@inner_part
 def _word_as(key: Key, high: Word, position: Word, reals: Array) -> Any:
     """The word at `position` in the dtype of `reals`; for float64 it is of 64 bits, the lower ones first."""
     real = reals.dtype.type
@@ -173,7 +173,7 @@ def _word_as(key: Key, high: Word, position: Word, reals: Array) -> Any:
     return real(a | (b << _32))
 
 
-@part
+@inner_part
 def normal_at(key: Key, high: Word, position: Word, reals: Array) -> Any:
     """A standard normal number in the dtype of `reals`."""
     real = reals.dtype.type

@@ -1,4 +1,4 @@
-"""Loops over three-channel pixels in vector registers, written as LLVM code, as no compiler finds them.
+"""Loops over three-channel pixels in vector registers, written as LLVM code, since compilers do not find them.
 
 Three interleaved channels, and sums that may not be reordered, do not vectorise. So a pixel takes four lanes here (the
 fourth is not used), and a vector holds four rows of one column, or eight columns of one row. Products are rounded
