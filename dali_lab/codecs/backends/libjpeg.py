@@ -96,28 +96,27 @@ def _load() -> tuple[Any, Table, Table] | None:
     return _library
 
 
+def _no_pictures() -> Any:
+    """Arguments of the kernel after functions and structures."""
+    from dali_lab.kernels.cpu.machine import jpeg
+
+    one, shapes, windows = np.zeros(0, np.int64), np.zeros((0, 3), np.int64), np.zeros((0, 4), np.int64)
+    return one, one, shapes, windows, one, one, False, one, one, np.zeros(jpeg.memory_size(0), np.int64)
+
+
 def _compiled() -> bool:
     from dali_lab.kernels.cpu import background
     from dali_lab.kernels.cpu.machine import jpeg
 
-    table, shapes, windows = np.zeros(2, np.int64), np.zeros((0, 3), np.int64), np.zeros((0, 4), np.int64)
-    return background.ready(
-        jpeg.decode, table, table, table, table, shapes, windows, table, table, False, table, table, table
-    )
+    table = np.zeros(2, np.int64)
+    return background.ready(jpeg.decode, table, table, *_no_pictures())
 
 
 def _first_usable() -> tuple[Any, Table, Table] | None:
     from dali_lab.kernels.cpu.machine import jpeg
 
-    nothing = np.zeros(0, np.int64)
     for library, functions in bundled.libraries("libjpeg-*.so*", jpeg.FUNCTIONS):
-        for structure in _STRUCTURES:
-            shape = np.zeros((0, 3), np.int64)
-            windows = np.zeros((0, 4), np.int64)
-            table = np.array(structure, np.int64)
-            memory = np.zeros(jpeg.memory_size(0), np.int64)
-            if jpeg.decode(
-                functions, table, nothing, nothing, shape, windows, nothing, nothing, False, nothing, nothing, memory
-            ):
+        for table in (np.array(structure, np.int64) for structure in _STRUCTURES):
+            if jpeg.decode(functions, table, *_no_pictures()):
                 return library, functions, table
     return None
