@@ -14,9 +14,9 @@ from dali_lab.dynamic.modes import EvalMode
 from dali_lab.dynamic.places import Device
 from dali_lab.dynamic.places import device as as_device
 from dali_lab.dynamic.tensor import Tensor, as_tensor
-from dali_lab.dynamic.values import EXPRESSIONS, Value
+from dali_lab.dynamic.values import Value
 from dali_lab.graph.expressions import is_operand, subscript
-from dali_lab.graph.recorder import DataNode, outside
+from dali_lab.graph.recorder import EXPRESSIONS, DataNode, outside
 from dali_lab.graph.tracing import traced_call
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import ArgumentError, GraphError
@@ -199,9 +199,7 @@ def subscripted(value: Value, index: object) -> Any:
     return record(recorded, (value, *bounds))
 
 
-def _expression(name: str) -> Callable[..., Any]:
-    recorded = getattr(DataNode, name)
-
+def _expression(name: str, recorded: Callable[..., DataNode]) -> Callable[..., Any]:
     def method(self: Value, *others: object) -> Any:
         return expression(recorded, (self, *others))
 
@@ -209,5 +207,5 @@ def _expression(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in EXPRESSIONS:
-    setattr(Value, _name, _expression(_name))
+for _name, _recorded in EXPRESSIONS.items():
+    setattr(Value, _name, _expression(_name, _recorded))

@@ -13,13 +13,6 @@ from dali_lab.dynamic.places import Device, device
 from dali_lab.model.batch import Batch as Samples
 from dali_lab.model.tensor_list import TensorListCPU, TensorListGPU
 
-EXPRESSIONS = [
-    *(f"__{side}{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow") for side in ("", "r")),
-    *(f"__{side}{name}__" for name in ("and", "or", "xor", "lshift", "rshift") for side in ("", "r")),
-    *(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "invert", "abs")),
-]
-
-
 if TYPE_CHECKING:
 
     def _binary(self: Value, other: Operand, /) -> Any: ...

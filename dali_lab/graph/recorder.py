@@ -287,25 +287,19 @@ def _expression(name: str, *, swap: bool = False, unary: bool = False) -> Any:
     return unary_method if unary else binary_method
 
 
-for _name, _method in {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "fdiv": "truediv",
-    "div": "floordiv",
-    "mod": "mod",
-    "pow": "pow",
-    "bitand": "and",
-    "bitor": "or",
-    "bitxor": "xor",
-    "lshift": "lshift",
-    "rshift": "rshift",
-}.items():
-    setattr(DataNode, f"__{_method}__", _expression(_name))
-    setattr(DataNode, f"__r{_method}__", _expression(_name, swap=True))
-for _name in ("eq", "neq", "lt", "leq", "gt", "geq"):
-    setattr(DataNode, f"__{ {'neq': 'ne', 'leq': 'le', 'geq': 'ge'}.get(_name, _name) }__", _expression(_name))
-for _name, _method in {"minus": "neg", "plus": "pos", "bitnot": "invert", "abs": "abs"}.items():
-    setattr(DataNode, f"__{_method}__", _expression(_name, unary=True))
+_BINARY = {
+    "add": "add", "sub": "sub", "mul": "mul", "fdiv": "truediv", "div": "floordiv", "mod": "mod", "pow": "pow",
+    "bitand": "and", "bitor": "or", "bitxor": "xor", "lshift": "lshift", "rshift": "rshift",
+}  # fmt: skip
+_COMPARED = {"eq": "eq", "neq": "ne", "lt": "lt", "leq": "le", "gt": "gt", "geq": "ge"}
+_UNARY = {"minus": "neg", "plus": "pos", "bitnot": "invert", "abs": "abs"}
+EXPRESSIONS = {
+    **{f"__{method}__": _expression(name) for name, method in {**_BINARY, **_COMPARED}.items()},
+    **{f"__r{method}__": _expression(name, swap=True) for name, method in _BINARY.items()},
+    **{f"__{method}__": _expression(name, unary=True) for name, method in _UNARY.items()},
+}
+"""Python's operators on nodes, by the names of their methods."""
+for _name, _method in EXPRESSIONS.items():
+    setattr(DataNode, _name, _method)
 
 __all__ = ["DataNode", "OpCall", "ScalarConstant", "newaxis"]
