@@ -84,7 +84,8 @@ def trusting(graph: Graph) -> Graph:
         name: node.replaced(arguments={key: trusted(value) for key, value in node.arguments.items()})
         for name, node in graph.nodes.items()
     }
-    return graph.replaced(nodes=nodes)
+    settings = {key: trusted(value) for key, value in graph.pipeline.items()}
+    return graph.replaced(nodes=nodes, pipeline=settings)
 
 
 def dump(graph: Graph, path: PathLike, to: str | None = None, **options: object) -> None:

@@ -18,7 +18,6 @@ from dali_lab.formats.disk import PathLike, read_bytes
 from dali_lab.formats.values import decode, encode
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.model.errors import FormatError, GraphError
-from dali_lab.model.references import trusted
 from dali_lab.schema.arguments import Arg
 from dali_lab.schema.registry import find_operator, has_operator
 
@@ -36,33 +35,22 @@ _NODE = ("op", "device", "inputs", "arguments", "connections")
 _WIDTH = 110
 
 
-def load(source: PathLike | bytes, *, trust: bool = False) -> Graph:
-    """Read a graph from a file, or from the text of one.
-
-    Parameters
-    ----------
-    source
-        A path; or the text itself, which begins with ``{``.
-    trust
-        Import the Python objects that the file names.
+def load(path: PathLike) -> Graph:
+    """Read a graph from a file.
 
     Raises
     ------
     FormatError
         If it is truncated, no JSON, no graph, or from a newer version.
     """
-    if isinstance(source, bytes):
-        return loads(source, trust=trust)
-    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("{"):
-        return loads(source, trust=trust)
     try:
-        return loads(read_bytes(source), trust=trust)
+        return loads(read_bytes(path))
     except FormatError as error:
-        error.source = error.source or os.fspath(source)
+        error.source = error.source or os.fspath(path)
         raise
 
 
-def loads(text: str | bytes, *, trust: bool = False) -> Graph:
+def loads(text: str | bytes) -> Graph:
     """Read a graph from the text of a file.
 
     Raises
@@ -70,7 +58,7 @@ def loads(text: str | bytes, *, trust: bool = False) -> Graph:
     FormatError
         As in :func:`load`.
     """
-    return from_document(parse(text), trust=trust)
+    return from_document(parse(text))
 
 
 def parse(text: str | bytes) -> Document:
@@ -156,7 +144,7 @@ def migrate(document: object) -> Document:
     return current
 
 
-def from_document(document: object, *, trust: bool = False) -> Graph:
+def from_document(document: object) -> Graph:
     """The graph of a document; unfinished graphs, unknown operators, arguments and keys are kept as they are.
 
     An input that is ``null`` becomes :data:`UNCONNECTED`.
@@ -172,7 +160,7 @@ def from_document(document: object, *, trust: bool = False) -> Graph:
     for name, entry in _mapping(document.get("nodes", {}), "nodes").items():
         if not name:
             raise FormatError("a node has an empty name")
-        nodes[name] = _node(name, _mapping(entry, f"node '{name}'"), trust)
+        nodes[name] = _node(name, _mapping(entry, f"node '{name}'"))
         if extra := {key: value for key, value in entry.items() if key not in _NODE}:
             rest_of_nodes[name] = extra
     view = dict(_mapping(document.get("view", {}), "view"))
@@ -186,12 +174,12 @@ def from_document(document: object, *, trust: bool = False) -> Graph:
     return Graph(
         nodes,
         tuple(_edge(item, "outputs") for item in _list(document.get("outputs", []), "outputs")),
-        {key: _value(value, None, f"pipeline.{key}", trust) for key, value in settings.items()},
+        {key: _value(value, None, f"pipeline.{key}") for key, value in settings.items()},
         view,
     )
 
 
-def _node(name: str, entry: Mapping[str, Any], trust: bool) -> Node:
+def _node(name: str, entry: Mapping[str, Any]) -> Node:
     where = f"node '{name}'"
     op = _text(entry.get("op"), f"{where}: op")
     table = _arguments_of(op)
@@ -206,7 +194,7 @@ def _node(name: str, entry: Mapping[str, Any], trust: bool) -> Node:
         _text(entry.get("device", "cpu"), f"{where}: device"),
         tuple(inputs),
         {
-            key: _value(value, table.get(key), f"{where}, argument '{key}'", trust)
+            key: _value(value, table.get(key), f"{where}, argument '{key}'")
             for key, value in arguments.items()
             if value is not None or key not in table
         },
@@ -218,10 +206,9 @@ def _arguments_of(op: str) -> Mapping[str, Arg]:
     return find_operator(op).argument_table if has_operator(op) else {}
 
 
-def _value(raw: object, arg: Arg | None, where: str, trust: bool) -> Any:
+def _value(raw: object, arg: Arg | None, where: str) -> Any:
     try:
-        value = decode(raw, arg)
-        return trusted(value) if trust else value
+        return decode(raw, arg)
     except FormatError as error:
         raise FormatError(f"{where}: {error.message}") from error
 

@@ -131,9 +131,8 @@ def test_differences_name_what_changed() -> None:
 def test_positions_are_no_difference_and_names_are_one() -> None:
     graph = example()
     assert difference(graph, graph.replaced(view={"nodes": {"max": {"x": 1}}})) == []
-    renamed = json_file.loads(
-        json_file.dumps(graph).replace('"images', '"pictures').replace('"max', '"largest'), trust=True
-    )
+    text = json_file.dumps(graph).replace('"images', '"pictures').replace('"max', '"largest')
+    renamed = formats.trusting(json_file.loads(text))
     assert list(map(str, difference(graph, renamed))) == [
         "~ images is now called pictures",
         "~ max is now called largest",
