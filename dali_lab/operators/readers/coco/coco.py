@@ -204,7 +204,7 @@ class COCO(ListReader):
 
     def _draw(self, call: Call, table: CocoTable, rows: npt.NDArray[np.int64], objects: Span) -> Batch:
         """A picture of labels for each of the rows."""
-        from dali_lab.codecs.image import MAX_PIXELS
+        from dali_lab.codecs.plan import MAX_PIXELS
         from dali_lab.kernels.cpu import background, polygon_masks
         from dali_lab.kernels.cpu.memory import rows as as_table
 
