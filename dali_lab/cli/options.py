@@ -34,19 +34,33 @@ def pipeline_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch-size", type=positive, default=None, metavar="N", help="samples in a batch")
     parser.add_argument("--threads", type=positive, default=None, metavar="N", help="CPU threads")
     parser.add_argument("--seed", type=int, default=None, help="seed of all random operators")
+    parser.add_argument(
+        "--on-error",
+        choices=("raise", "skip", "replace"),
+        default=None,
+        help="the answer to a sample that fails: raise the error, leave the sample out, or put another in its place",
+    )
+    parser.add_argument(
+        "--max-error-rate",
+        type=float,
+        default=None,
+        metavar="X",
+        help="the largest share of bad samples (default: 0.05)",
+    )
 
 
 def make_pipeline(options: argparse.Namespace) -> Pipeline:
     """The pipeline of the graph that the options name."""
     from dali_lab.pipeline.pipeline import Pipeline
 
-    settings: dict[str, Any] = {}
-    if options.batch_size is not None:
-        settings["batch_size"] = options.batch_size
-    if options.threads is not None:
-        settings["num_threads"] = options.threads
-    if options.seed is not None:
-        settings["seed"] = options.seed
+    given = {
+        "batch_size": options.batch_size,
+        "num_threads": options.threads,
+        "seed": options.seed,
+        "on_error": options.on_error,
+        "max_error_rate": options.max_error_rate,
+    }
+    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     return Pipeline.from_graph(_with_samples(load_graph(options.graph)), **settings)
 
 

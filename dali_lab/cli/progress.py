@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from dali_lab.pipeline.pipeline import Pipeline
     from dali_lab.studio.protocol.previews import Measured
 
+_SHOWN = 10
+
 
 def measured(pipeline: Pipeline, batches: int | None, seconds: float, *, summarize: bool) -> Measured:
     """Run a pipeline for a number of batches or a time, with a progress bar."""
@@ -49,6 +51,18 @@ def print_rate(result: Measured) -> None:
         f"{result.samples:,} samples in {result.batches:,} batches, {result.seconds:.2f} s:"
         f" {result.images_per_second:,.0f} images/s"
     )
+
+
+def print_bad_samples(pipeline: Pipeline) -> None:
+    """The bad samples that a pipeline met, the first ones in full."""
+    found = pipeline.bad_samples
+    if not found:
+        return
+    print(f"{len(found):,} bad {'sample' if len(found) == 1 else 'samples'}:")
+    for record in found[:_SHOWN]:
+        print(f"  {record}")
+    if len(found) > _SHOWN:
+        print(f"  and {len(found) - _SHOWN:,} more")
 
 
 def summary_line(output: Any) -> str:

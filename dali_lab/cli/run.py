@@ -6,7 +6,7 @@ import argparse
 import gc
 
 from dali_lab.cli.options import Commands, make_pipeline, pipeline_options, positive
-from dali_lab.cli.progress import measured, print_rate
+from dali_lab.cli.progress import measured, print_bad_samples, print_rate
 
 
 def add(commands: Commands) -> None:
@@ -38,10 +38,12 @@ def _run(options: argparse.Namespace) -> int:
     try:
         from dali_lab.kernels.cpu import background
 
-        result = measured(make_pipeline(options), options.batches, 5.0, summarize=True)
+        pipeline = make_pipeline(options)
+        result = measured(pipeline, options.batches, 5.0, summarize=True)
     finally:
         gc.enable()
     print_rate(result)
+    print_bad_samples(pipeline)
     if background.busy():
         print("Kernels were still being compiled meanwhile; the next run is faster.")
     return 0

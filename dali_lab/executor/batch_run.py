@@ -6,10 +6,17 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from dali_lab.device.transfer import download
+from dali_lab.executor.bad_samples import ErrorPolicy, Failure, Origin
 from dali_lab.executor.failures import Cancelled
+from dali_lab.executor.plan import Stage
 from dali_lab.graph.graph import Edge, bare
 from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8
+from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.source import Draw
 
 
@@ -34,6 +41,8 @@ class BatchRun:
         Other samples and nodes continue when one fails.
     callback
         Called with the batch when it is finished.
+    policy
+        The answer to samples that fail; `None` lets the batch fail.
 
     Attributes
     ----------
@@ -47,6 +56,12 @@ class BatchRun:
         Bytes of each output and of its largest sample.
     drawn_before, drawn_after
         Samples that each node has seen before and after this batch.
+    bad
+        Positions whose own sample is bad.
+    unsettled
+        Those of them that have no replacement yet.
+    origins
+        Samples of the sources that stand at other positions than their own.
     stage, busy, left, previous, next
         See :class:`~dali_lab.executor.admission.InFlight`.
     """
@@ -62,6 +77,7 @@ class BatchRun:
         *,
         keep_going: bool = False,
         callback: Callable[[BatchRun], None] | None = None,
+        policy: ErrorPolicy | None = None,
     ) -> None:
         self.iteration = iteration
         self.size = size
@@ -71,6 +87,10 @@ class BatchRun:
         self.missing = {bare(edge): set(samples) for edge, samples in (missing or {}).items() if samples}
         self.keep_going = keep_going
         self.callback = callback
+        self.policy = policy
+        self.bad: dict[int, Failure] = {}
+        self.unsettled: set[int] = set()
+        self.origins: dict[int, Origin] = {}
         self.failures: list[tuple[str, int, int, BaseException]] = []
         self.seconds: dict[str, float] = defaultdict(float)
         self.memory: dict[Edge, tuple[int, int]] = {}
@@ -116,6 +136,47 @@ class BatchRun:
             total, largest = self.memory.get(edge, (0, 0))
             self.memory[edge] = (total + batch.nbytes, max(largest, most))
 
+    def covers(self, error: BaseException) -> bool:
+        """Whether an error may make a sample bad, rather than the batch fail."""
+        return self.policy is not None and self.policy.covers(error)
+
+    def note_bad(self, stage: Stage, row: int, error: DaliLabError) -> None:
+        """Note that a row of a stage is bad."""
+        position = int(self.positions(stage)[row]) if stage.branches else row
+        with self._lock:
+            self.unsettled.add(position)
+            self.bad.setdefault(position, Failure(error))
+
+    def fail(self, position: int) -> None:
+        """Let the batch fail with the error of a position that nothing can take."""
+        error = self.bad[position].error
+        self.failures.append((error.node or "", position, 1, error))
+
+    def forget(self, edge: Edge) -> None:
+        """Drop the results on an edge, which is about to be computed again."""
+        self.values.pop(edge, None)
+        self.missing.pop(edge, None)
+        self._host.pop(edge, None)
+
+    def leave_empty(self, stage: Stage) -> None:
+        """Finish a stage that has no samples."""
+        self.values.update({edge: Batch.empty(UINT8) for edge in stage.exports})
+
+    def positions(self, stage: Stage) -> npt.NDArray[np.int64]:
+        """The position in the batch of each row of a stage, ``int64[rows]``."""
+        found = np.arange(self.size, dtype=np.int64)
+        for edge, branch in stage.branches:
+            predicate = self.on_host(edge)
+            decided = predicate.stacked().astype(bool) if len(predicate) else np.zeros(0, bool)
+            found = found[decided if branch == 0 else ~decided]
+        return found
+
+    @property
+    def left_out(self) -> list[int]:
+        """Positions that are dropped from the outputs."""
+        policy = self.policy
+        return [] if policy is None else sorted(p for p, f in self.bad.items() if policy.answer(f.error.node) == "skip")
+
     def cancel(self) -> None:
         """Stop as soon as the running calls return."""
         self.cancelled = True
@@ -125,6 +186,10 @@ class BatchRun:
         if self.cancelled and not self.failures:
             self.failures.append(("", 0, self.size, Cancelled()))
         self.values = {edge: self.values[edge] for edge in dict.fromkeys(self.wanted) if edge in self.values}
+        left_out = self.left_out
+        if left_out and not self.failures:
+            kept = np.delete(np.arange(self.size), left_out)
+            self.values = {edge: batch.take(kept) for edge, batch in self.values.items()}
         self._host = {}
         self.finished.set()
 

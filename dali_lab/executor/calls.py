@@ -10,6 +10,7 @@ from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.plan import Stage, Step
 from dali_lab.model.batch import Batch
 from dali_lab.schema.call import Call
+from dali_lab.schema.source import Draw
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,11 @@ class Calls:
         connected: Mapping[str, Batch],
         start: int,
         stop: int,
+        draws: Mapping[str, Draw] | None = None,
     ) -> Call:
-        """The call of a step's operator on samples ``start … stop - 1``."""
+        """The call of a step's operator on samples ``start … stop - 1``, of other draws than the batch's if given."""
         node, operator = step.node.id, step.operator
-        draw = run.draws.get(node)
+        draw = (run.draws if draws is None else draws).get(node)
         return Call(
             operator,
             start,

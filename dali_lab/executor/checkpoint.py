@@ -37,6 +37,9 @@ class Checkpoint:
         Whether the epoch has ended and a reset is due.
     iterator
         State of an iterator over the pipeline.
+    bad
+        The bad samples so far, and the last good one (``last_good``: the state of the sources before its batch, and its
+        index there); empty where errors are raised. Checkpoints of older releases lack it.
     """
 
     operators: Mapping[str, str] | None = field(default_factory=dict)
@@ -48,6 +51,7 @@ class Checkpoint:
     epoch: int = 0
     ended: bool = False
     iterator: str = ""
+    bad: Mapping[str, Any] = field(default_factory=dict)
 
     def dumps(self) -> bytes:
         """The checkpoint as bytes."""
@@ -73,6 +77,7 @@ class Checkpoint:
         if version != VERSION:
             raise FormatError(f"this checkpoint has version {version}; this release reads version {VERSION}")
         kinds = {"iteration": int, "consumed": int, "epoch": int, "ended": bool, "iterator": str}
+        found.setdefault("bad", {})
         for name in cls.__dataclass_fields__:
             if not isinstance(found.get(name), kinds.get(name, dict)):
                 raise FormatError(f"this checkpoint is damaged: '{name}' is missing or of the wrong kind")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -14,15 +12,16 @@ import numpy.typing as npt
 
 from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.calls import Calls
-from dali_lab.executor.failures import explain, mismatch
-from dali_lab.executor.pace import Effort, Pace
+from dali_lab.executor.failures import explain, named_sample
+from dali_lab.executor.pace import Pace
 from dali_lab.executor.plan import Stage, Step
 from dali_lab.executor.pool import InlinePool, ThreadPool
+from dali_lab.executor.stage_run import Chunk, StageRun, same_kind
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
-from dali_lab.model.buffers import buffer
-from dali_lab.model.dtypes import DALIDataType, numpy_dtype
-from dali_lab.schema.call import Notes, Wait
+from dali_lab.model.dtypes import DALIDataType
+from dali_lab.model.errors import DaliLabError, UnlikeSampleError
+from dali_lab.schema.call import Wait
 from dali_lab.schema.running import run_operator
 
 
@@ -30,111 +29,6 @@ class Watcher(Protocol):
     """Callback for each step that a chunk, or a batch on a device, has finished."""
 
     def __call__(self, run: BatchRun, node: str, results: Sequence[Batch], samples: int, /) -> None: ...
-
-
-class Placement:
-    """Memory for a whole output batch, shared by its chunks; allocated once the first of them has a shape."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._lock = threading.Lock()
-        self._shape: tuple[int, ...] | None = None
-        self._dtype: DALIDataType | None = None
-        self._buffer: npt.NDArray[np.uint8] | None = None
-
-    def place(self, start: int, shapes: npt.NDArray[np.int64], dtype: DALIDataType, layout: str) -> Batch | None:
-        if not len(shapes) or not (shapes == shapes[0]).all():
-            return None
-        shape = tuple(shapes[0].tolist())
-        size = int(np.prod(shape, dtype=np.int64)) * numpy_dtype(dtype).itemsize
-        with self._lock:
-            if self._buffer is None:
-                self._shape, self._dtype = shape, dtype
-                self._buffer = buffer(size * self._total)
-            elif (shape, dtype) != (self._shape, self._dtype):
-                return None
-            memory = self._buffer
-        addresses = memory.ctypes.data + size * np.arange(start, start + len(shapes), dtype=np.int64)
-        return Batch(addresses, shapes, dtype, layout, (memory,))
-
-
-@dataclass(eq=False)
-class Chunk:
-    """Samples ``start … stop - 1`` of a batch, moving through the steps of a stage.
-
-    `position` is the next step, `local` the results of earlier steps, `failed` the nodes without a result, `effort` the
-    CPU time so far.
-    """
-
-    index: int
-    start: int
-    stop: int
-    position: int = 0
-    local: dict[Edge, Batch] = field(default_factory=dict)
-    failed: set[str] = field(default_factory=set)
-    effort: Effort = field(default_factory=Effort)
-
-
-class _StageRun:
-    """One stage of one batch while its chunks run.
-
-    Attributes
-    ----------
-    parts
-        For each edge that leaves the stage, the results of the chunks.
-    notes
-        Facts that the chunks share, by node; see :meth:`~dali_lab.schema.call.Call.note`.
-    waiting
-        Chunks that continue once all others have noted something.
-    """
-
-    def __init__(self, run: BatchRun, stage: Stage, count: int, chunk: int, done: Callable[[BatchRun], None]) -> None:
-        self.run, self.stage, self.done = run, stage, done
-        self.chunks = [
-            Chunk(index, start, min(start + chunk, count)) for index, start in enumerate(range(0, count, chunk))
-        ]
-        several = len(self.chunks) > 1
-        self.parts: dict[Edge, list[Batch | None]] = {edge: [None] * len(self.chunks) for edge in stage.exports}
-        self.places = {edge: Placement(count) for edge in stage.exports} if several else {}
-        self.notes = {step.node.id: Notes() for step in stage.steps} if several else {}
-        self.waiting: list[Chunk] = []
-        self.pending = 0
-        self._lock = threading.Lock()
-
-    def chunk_ended(self) -> bool:
-        """Note that a chunk has ended or waits. Returns whether it was the last."""
-        with self._lock:
-            self.pending -= 1
-            return not self.pending
-
-    def take_ready(self) -> list[Chunk]:
-        """The chunks waiting at the earliest such step: all have noted there."""
-        if not self.waiting or self.run.stopped:
-            return []
-        position = min(chunk.position for chunk in self.waiting)
-        ready = [chunk for chunk in self.waiting if chunk.position == position]
-        self.waiting = [chunk for chunk in self.waiting if chunk.position != position]
-        self.notes[self.stage.steps[position].node.id].complete = True
-        return ready
-
-    def collect(self) -> None:
-        """Join the results of the chunks."""
-        run = self.run
-        for edge, parts in self.parts.items():
-            pairs = list(zip(self.chunks, parts, strict=True))
-            absent = {i for chunk, part in pairs if part is None for i in range(chunk.start, chunk.stop)}
-            if absent:
-                run.missing[edge] = absent
-            present = [part for part in parts if part is not None]
-            if not present:
-                continue
-            try:
-                run.values[edge] = Batch.concat(present)
-            except ValueError:
-                if all(failed != edge.node for failed, *_ in run.failures):
-                    step = next(step for step in self.stage.steps if step.node.id == edge.node)
-                    filled = [(chunk.start, part) for chunk, part in pairs if part is not None and len(part)]
-                    run.failures.append((edge.node, 0, run.size, mismatch(step.node, filled)))
 
 
 class ChunkRunner:
@@ -176,19 +70,32 @@ class ChunkRunner:
         self._host = host
         self._watch = watch
 
-    def start(self, run: BatchRun, stage: Stage, count: int, done: Callable[[BatchRun], None]) -> None:
-        """Start a stage on `count` samples, at least one; `done` is called when all have ended."""
+    def start(self, run: BatchRun, stage: Stage, count: int, done: Callable[[StageRun], None]) -> None:
+        """Start a stage on `count` samples, at least one; `done` is called when all have ended, and collects them."""
         chunk = count if stage.whole else self.size or self._pace.chunk_size(id(stage), count)
-        stage_run = _StageRun(run, stage, count, chunk, done)
+        stage_run = StageRun(run, stage, count, chunk, done)
         self._submit(stage_run, stage_run.chunks)
 
-    def _submit(self, stage_run: _StageRun, chunks: Sequence[Chunk]) -> None:
+    def run_again(self, run: BatchRun, stage: Stage, count: int) -> None:
+        """Run a whole stage on this thread, on inputs that have changed since it ran."""
+        stage_run = StageRun(run, stage, count, count, lambda stage_run: None)
+        self._run_chunk(stage_run, stage_run.chunks[0])
+        if not run.unsettled:
+            stage_run.collect()
+
+    def run_row(self, stage_run: StageRun, row: int) -> Chunk:
+        """Run a stage on one sample on this thread, to take the place of a bad one; the chunk tells its error."""
+        chunk = Chunk(0, row, row + 1, alone=True)
+        self._run_chunk(stage_run, chunk)
+        return chunk
+
+    def _submit(self, stage_run: StageRun, chunks: Sequence[Chunk]) -> None:
         stage_run.pending = len(chunks)
         run = stage_run.run
         for chunk in chunks:
             self._pool.submit((run.iteration, run.stage, chunk.index), functools.partial(self._work, stage_run, chunk))
 
-    def _work(self, stage_run: _StageRun, chunk: Chunk) -> None:
+    def _work(self, stage_run: StageRun, chunk: Chunk) -> None:
         run, stage = stage_run.run, stage_run.stage
         try:
             if not run.cancelled:
@@ -204,14 +111,11 @@ class ChunkRunner:
                 if ready:
                     self._submit(stage_run, ready)
                 else:
-                    stage_run.collect()
-                    stage_run.done(run)
+                    stage_run.done(stage_run)
 
-    def _run_chunk(self, stage_run: _StageRun, chunk: Chunk) -> bool:
+    def _run_chunk(self, stage_run: StageRun, chunk: Chunk) -> bool:
         """Run the remaining steps; `False` where one has to wait for other chunks."""
         run, stage = stage_run.run, stage_run.stage
-        count, part = chunk.stop - chunk.start, self._pace.part_size(id(stage))
-        share = functools.partial(chunk.effort.share, self._pool, count, part)
         for position, step in enumerate(stage.steps[chunk.position :], chunk.position):
             if run.cancelled:
                 return True
@@ -221,18 +125,21 @@ class ChunkRunner:
             inputs: list[Batch] = []
             began = time.perf_counter()
             try:
-                results = self._run_step(stage_run, chunk, step, inputs, share)
+                results = self._run_tolerantly(stage_run, chunk, step, inputs)
             except Wait:
                 chunk.position = position
                 stage_run.waiting.append(chunk)
                 return False
             except Exception as error:  # every failure of an operator is raised where the batch is taken
                 explained = explain(error, stage.blamed(error, step).node, inputs, chunk.start)
-                run.failures.append((step.node.id, chunk.start, count, explained))
+                run.failures.append((step.node.id, chunk.start, chunk.stop - chunk.start, explained))
                 chunk.failed.add(step.node.id)
                 if not run.keep_going:
+                    chunk.error = explained
                     return True
                 continue
+            if results is None:
+                return True
             spent = time.perf_counter() - began
             for edge, batch in zip(step.inputs, inputs, strict=True):
                 if batch.undecoded is not None:
@@ -242,52 +149,176 @@ class ChunkRunner:
             for output, batch in enumerate(results):
                 chunk.local[Edge(step.node.id, output)] = batch
             if self._watch is not None:
-                self._watch(run, step.node.id, results, count)
-        for edge, parts in stage_run.parts.items():
-            parts[chunk.index] = chunk.local.get(edge)
+                self._watch(run, step.node.id, results, chunk.stop - chunk.start)
+        if not chunk.alone:
+            stage_run.add(chunk)
         return True
+
+    def _run_tolerantly(
+        self, stage_run: StageRun, chunk: Chunk, step: Step, inputs: list[Batch]
+    ) -> Sequence[Batch] | None:
+        """Run one step on a chunk; fills `inputs`.
+
+        Samples that fail are noted as bad where the policy says so, and their rows in the results mean nothing. `None`
+        where nothing is left to do for the chunk.
+        """
+        run, stage = stage_run.run, stage_run.stage
+        results: Sequence[Batch] | None
+        try:
+            results = self._run_step(stage_run, chunk, step, inputs)
+        except Exception as error:
+            explained = explain(error, stage.blamed(error, step).node, inputs, chunk.start)
+            if isinstance(error, Wait) or not run.covers(explained):
+                raise
+            assert isinstance(explained, DaliLabError)
+            if chunk.alone:
+                chunk.error = explained
+                return None
+            if stage.whole:
+                if named_sample(explained, chunk.start, chunk.stop) is None:
+                    raise
+                run.note_bad(stage, explained.sample or 0, explained)
+                return None
+            results = self._run_rest(stage_run, chunk, step, explained)
+        if chunk.lost:
+            for row, lost in chunk.lost.items():
+                explain(lost, stage.blamed(lost, step).node, inputs, chunk.start)
+                if not run.covers(lost):
+                    raise lost
+                run.note_bad(stage, row, lost)
+            every = len(chunk.lost) == chunk.stop - chunk.start
+            chunk.lost.clear()
+            if every or stage.whole:
+                return None
+        return results
+
+    def _run_rest(self, stage_run: StageRun, chunk: Chunk, step: Step, error: DaliLabError) -> Sequence[Batch] | None:
+        """Run a step that failed on a chunk on the samples that it takes, and note the others as bad."""
+        run, stage = stage_run.run, stage_run.stage
+        for edge in step.inputs:
+            undecoded = chunk.local[edge].undecoded if edge in chunk.local else None
+            if undecoded is not None:
+                chunk.local[edge] = undecoded.decode()
+        pieces: dict[int, Sequence[Batch]] = {}
+        failed = [(chunk.start, chunk.stop, error)]
+        while failed:
+            start, stop, error = failed.pop()
+            row = named_sample(error, start, stop)
+            if row is None and stop - start == 1:
+                row = start
+            if row is not None:
+                run.note_bad(stage, row, error)
+                rest = [(start, row), (row + 1, stop)]
+            else:
+                # An error about the first sample that differs from those before it tells where to cut.
+                sample = error.sample if isinstance(error, UnlikeSampleError) else None
+                middle = sample if sample is not None and start < sample < stop else (start + stop) // 2
+                rest = [(start, middle), (middle, stop)]
+            for begin, end in rest:
+                inputs: list[Batch] = []
+                try:
+                    if begin < end:
+                        pieces[begin] = self._run_step(stage_run, chunk, step, inputs, begin, end)
+                except Exception as other:
+                    explained = explain(other, stage.blamed(other, step).node, inputs, begin)
+                    if isinstance(other, Wait) or not run.covers(explained):
+                        raise
+                    assert isinstance(explained, DaliLabError)
+                    failed.append((begin, end, explained))
+        if not pieces:
+            return None
+        starts = sorted(pieces)
+        columns = list(zip(*(pieces[start] for start in starts), strict=True))
+        if not all(same_kind(batch, column[0]) for column in columns for batch in column):
+            # Which of them are right is seen when the other chunks have ended.
+            for row in range(chunk.start, chunk.stop):
+                self._run_chunk(stage_run, Chunk(chunk.index, row, row + 1))
+            return None
+        order = np.zeros(chunk.stop - chunk.start, np.int64)
+        done = 0
+        for start in starts:
+            count = len(pieces[start][0]) if pieces[start] else 0
+            order[start - chunk.start : start - chunk.start + count] = np.arange(done, done + count)
+            done += count
+        return [Batch.concat(column).take(order) for column in columns]
 
     def _run_step(
         self,
-        stage_run: _StageRun,
+        stage_run: StageRun,
         chunk: Chunk,
         step: Step,
         inputs: list[Batch],
-        share: Callable[[Callable[[int], bool]], None],
+        start: int | None = None,
+        stop: int | None = None,
     ) -> Sequence[Batch]:
-        """Run one step on a chunk; fills `inputs`."""
-        run, stage, node = stage_run.run, stage_run.stage, step.node.id
+        """Run one step on a chunk, or on some samples of it; fills `inputs`."""
+        run, stage = stage_run.run, stage_run.stage
+        part = start is not None
+        first, last = chunk.start if start is None else start, chunk.stop if stop is None else stop
+        if step.operator.source and run.origins:
+            return self._run_source(stage_run, step, first, last)
         for edge in step.inputs:
-            inputs.append(self._fetch(run, stage, chunk, edge))
-        connected = {name: self._fetch(run, stage, chunk, edge) for name, edge in step.connections.items()}
-        call = self._calls.make(run, stage, step, inputs, connected, chunk.start, chunk.stop)
-        call.sharing = share
-        call.defer = step.taker is not None and not run.keep_going and step.taker.ready_for_undecoded()
-        call.notes = stage_run.notes.get(node)
-        places, start = stage_run.places, chunk.start
-        if places:
-            # It does not reference the chunk: undecoded pictures that are left to a later step may keep this call.
-
-            def place(output: int, shapes: npt.NDArray[np.int64], dtype: DALIDataType, layout: str) -> Batch | None:
-                placement = places.get(Edge(node, output))
-                return placement.place(start, shapes, dtype, layout) if placement is not None else None
-
-            call.place = place
+            inputs.append(self._fetch(run, stage, chunk, edge, first, last))
+        connected = {name: self._fetch(run, stage, chunk, edge, first, last) for name, edge in step.connections.items()}
+        call = self._calls.make(run, stage, step, inputs, connected, first, last)
+        size = self._pace.part_size(id(stage))
+        call.sharing = functools.partial(chunk.effort.share, self._pool, last - first, size)
+        call.defer = step.taker is not None and not (run.keep_going or part) and step.taker.ready_for_undecoded()
+        call.notes = stage_run.notes.get(step.node.id)
+        call.lost = None if run.policy is None or chunk.alone else chunk.lost
+        call.place = _place(stage_run, step, first)
         return run_operator(step.operator, call, inputs, step.outputs, check=not stage.whole)
 
-    def _fetch(self, run: BatchRun, stage: Stage, chunk: Chunk, edge: Edge) -> Batch:
-        """The samples of a chunk on an edge; the whole batch where the stage sees all of it."""
+    def _run_source(self, stage_run: StageRun, step: Step, start: int, stop: int) -> Sequence[Batch]:
+        """Run a source on samples some of which stand at other positions than their own."""
+        run, stage = stage_run.run, stage_run.stage
+        pieces: list[Sequence[Batch]] = []
+        while start < stop:
+            origin = run.origins.get(start)
+            count = 1
+            while origin is None and start + count < stop and start + count not in run.origins:
+                count += 1
+            at = start if origin is None else origin.row
+            call = self._calls.make(run, stage, step, [], {}, at, at + count, None if origin is None else origin.draws)
+            call.place = _place(stage_run, step, start)
+            pieces.append(run_operator(step.operator, call, [], step.outputs, check=not stage.whole))
+            start += count
+        return pieces[0] if len(pieces) == 1 else [Batch.concat(column) for column in zip(*pieces, strict=True)]
+
+    def _fetch(self, run: BatchRun, stage: Stage, chunk: Chunk, edge: Edge, start: int, stop: int) -> Batch:
+        """Samples of a chunk on an edge; the whole batch where the stage sees all of it."""
         if edge in chunk.local:
-            return chunk.local[edge]
+            batch = chunk.local[edge]
+            if (start, stop) == (chunk.start, chunk.stop):
+                return batch
+            return batch.take(slice(start - chunk.start, stop - chunk.start))
         batch = self._host(run, edge)
         if stage.whole:
             return batch
-        start, stop = chunk.start, chunk.stop
         absent = run.missing.get(edge)
         if absent:
             shift = sum(1 for i in absent if i < start)
             return batch.take(slice(start - shift, stop - shift))
         return batch.take(slice(start, stop)) if len(batch) != stop - start or start else batch
+
+
+Place = Callable[[int, npt.NDArray[np.int64], DALIDataType, str], Batch | None]
+
+
+def _place(stage_run: StageRun, step: Step, start: int) -> Place | None:
+    """The function that offers memory for the outputs of a step on samples from `start` on.
+
+    It does not reference the chunk: undecoded pictures that are left to a later step may keep the call.
+    """
+    places, node = stage_run.places, step.node.id
+    if not places:
+        return None
+
+    def place(output: int, shapes: npt.NDArray[np.int64], dtype: DALIDataType, layout: str) -> Batch | None:
+        placement = places.get(Edge(node, output))
+        return placement.place(start, shapes, dtype, layout) if placement is not None else None
+
+    return place
 
 
 def _lacks(run: BatchRun, chunk: Chunk, edge: Edge) -> bool:

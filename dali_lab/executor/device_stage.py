@@ -11,11 +11,11 @@ from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.calls import Calls
 from dali_lab.executor.chunks import Watcher
 from dali_lab.executor.device_state import DeviceState
-from dali_lab.executor.failures import explain
+from dali_lab.executor.failures import explain, named_sample
 from dali_lab.executor.plan import DECODE, Stage, Step
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
-from dali_lab.model.errors import OutOfDeviceMemory
+from dali_lab.model.errors import DaliLabError, OutOfDeviceMemory
 from dali_lab.schema.running import run_operator
 
 
@@ -132,21 +132,27 @@ class _DeviceStage:
         began = time.perf_counter()
         self.gpu.time(step.node.id)
         inputs: list[Batch] = []
+        count = self.count
         try:
             for index, edge in enumerate(step.inputs):
                 on_cpu = index in step.operator.cpu_inputs
                 inputs.append(self._on_host(edge) if on_cpu else self._on_device(edge))
             arguments = {name: self._on_host(edge) for name, edge in step.connections.items()}
-            count = len(inputs[0]) if inputs else self.count
+            count = len(inputs[0]) if inputs else count
             call = self.calls.make(run, self.stage, step, inputs, arguments, 0, count)
             call.gpu = self.gpu
+            call.lost = None if run.policy is None else {}
             made = run_operator(step.operator, call, inputs, step.outputs, check=False)
             results = tuple(to_device(batch, self.gpu) for batch in made)
+            for lost in (call.lost or {}).values():
+                self._note_bad(explain(lost, step.node, inputs), count)
+            if run.unsettled:
+                return False
         except OutOfDeviceMemory:
             raise
         except Exception as error:  # every failure of an operator is raised where the batch is taken
             at = self._culprit()
-            run.failures.append((at.node.id, 0, run.size, explain(error, at.node, inputs if at is step else [])))
+            self._note_bad(explain(error, at.node, inputs if at is step else []), count)
             self.failed.add(step.node.id)
             return False
         run.seconds[step.node.id] += time.perf_counter() - began
@@ -157,6 +163,15 @@ class _DeviceStage:
         if self.watch is not None:
             self.watch(run, step.node.id, results, count)
         return True
+
+    def _note_bad(self, error: BaseException, count: int) -> None:
+        """Note the sample that an error names as bad, or the batch as failed."""
+        run = self.run
+        row = named_sample(error, 0, count) if run.covers(error) else None
+        if row is not None and isinstance(error, DaliLabError):
+            run.note_bad(self.stage, row, error)
+        else:
+            run.failures.append((getattr(error, "node", None) or self.step.node.id, 0, run.size, error))
 
     def _on_device(self, edge: Edge) -> Batch:
         if edge not in self.local:

@@ -23,6 +23,7 @@ inconsistent with this, it is a bug.
    - Batches before and after it run as if nothing had happened, and the engine takes new ones. Samples count as drawn
      in the stages that the failed batch has entered.
    - Chunks of one output that differ in type or number of dimensions are a failure of the node that made them.
+   - With a `policy`, point 6 holds instead, for the errors that the policy covers.
 
 3. An operator fails on a device. The work of a stage is put together for the whole batch, so the batch fails from
    sample 0. Where memory runs out, all work under way is waited for, caches are emptied, and the stage is tried once
@@ -36,6 +37,24 @@ inconsistent with this, it is a bug.
    the threads for at most its timeout; then all batches are finished, even those whose calls have not returned, so no
    thread waits for ever. Operators are closed when no thread runs them any more. A closed engine takes no batch;
    closing it again does nothing.
+
+6. Bad samples. With a `policy` that says "skip" or "replace" for the node at fault, a failure makes a sample bad:
+
+   - The bad sample is the one that the error names; where it names none, halves of the chunk are run by themselves
+     until single samples fail. The other samples of the chunk go on. A sample whose results differ in type or number of
+     dimensions from those of the first good sample of the batch is bad. On a device, and of operators that see the
+     whole batch, only errors that name a sample make one bad; all others, and lack of memory, fail the batch as in 2
+     and 3.
+   - When all chunks of a stage have ended, each bad position gets another sample: the next position of the batch, in
+     turn, whose sample is good; where all are bad, the last good sample of the batches before. What all sources gave
+     for that sample stands at the bad position; random numbers remain those of the position. So the batch is the one
+     that the sources had given with this sample in that place. Where a sample fails at its new place, the next one is
+     tried, up to four; where none can take it, the batch fails with the first error of that position.
+   - Rows are computed again alone as far as samples do not depend on each other; other stages so far run again as a
+     whole. A batch fails rather than be seen twice by an operator that runs `in_order` in an earlier stage.
+   - "skip" does the same, and drops the rows of bad samples from the outputs when the batch is finished.
+   - Bad samples and their replacements depend on the data and on positions alone, not on threads, chunks or time.
+   - Nothing of this costs anything while no sample fails.
 """
 
 from __future__ import annotations
@@ -43,9 +62,10 @@ from __future__ import annotations
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 from dali_lab.executor.admission import Admission
+from dali_lab.executor.bad_samples import ErrorPolicy, Origin
 from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.calls import Calls
 from dali_lab.executor.chunks import ChunkRunner, Watcher
@@ -55,9 +75,10 @@ from dali_lab.executor.failures import Cancelled
 from dali_lab.executor.memory import release_compiler
 from dali_lab.executor.plan import Plan, Stage
 from dali_lab.executor.pool import InlinePool, ThreadPool
+from dali_lab.executor.replacing import LastGood, Replacer
+from dali_lab.executor.stage_run import StageRun
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import UINT8
 from dali_lab.schema.source import Draw
 
 #: Numbers of batches after which kernels have probably been loaded: after the first, and after rarer branches.
@@ -91,6 +112,8 @@ class Engine:
         Batches are returned soon after use; see :class:`~dali_lab.schema.Call`.
     user_context
         Entered around functions of the user.
+    policy
+        The answer to samples that fail; by default the batch fails.
 
     Attributes
     ----------
@@ -102,6 +125,8 @@ class Engine:
         Bytes of the largest batch and of the largest sample of each edge; `None` if not recorded.
     device
         State of the plan's device, if it has one.
+    last_good
+        The last good sample before each batch, where there is a policy.
     """
 
     def __init__(
@@ -118,6 +143,7 @@ class Engine:
         progress: Callable[[str, int], None] | None = None,
         transient: bool = False,
         user_context: Callable[[], AbstractContextManager[object]] = nullcontext,
+        policy: ErrorPolicy | None = None,
     ) -> None:
         self.plan = plan
         self.seeds = dict(seeds)
@@ -139,6 +165,8 @@ class Engine:
             self._on_device = DeviceRunner(self.device, calls, watch)
             host = self.device.on_host
         self.chunks = ChunkRunner(self._pool, max(1, threads), calls, host=host, watch=watch, size=chunk)
+        self.last_good = LastGood() if policy is not None else None
+        self._policy = policy
         self._admission: Admission[BatchRun] = Admission([stage.in_order for stage in plan.stages])
 
     def submit(
@@ -162,8 +190,18 @@ class Engine:
         """
         keep_going = self._keep_going
         run = BatchRun(
-            iteration, size, self.plan.outputs, draws, known, missing, keep_going=keep_going, callback=callback
+            iteration,
+            size,
+            self.plan.outputs,
+            draws,
+            known,
+            missing,
+            keep_going=keep_going,
+            callback=callback,
+            policy=self._policy,
         )
+        if self.last_good is not None:
+            self.last_good.submitted(iteration)
         self._admission.submit(run, self)
         return run
 
@@ -192,20 +230,61 @@ class Engine:
             self.drawn[node] += count
             run.drawn_after[node] = self.drawn[node]
         if not count:
-            run.values.update({edge: Batch.empty(UINT8) for edge in stage.exports})
+            run.leave_empty(stage)
         elif stage.gpu:
             self._pool.submit((run.iteration, run.stage, 0), functools.partial(self._run_on_device, run, stage, count))
         else:
-            self.chunks.start(run, stage, count, self._admission.stage_done)
+            self.chunks.start(run, stage, count, self._stage_ended)
         return bool(count)
 
-    def _run_on_device(self, run: BatchRun, stage: Stage, count: int) -> None:
+    def _stage_ended(self, stage_run: StageRun) -> None:
+        run = stage_run.run
+        if run.policy is not None and not run.stopped:
+            stage_run.note_unlike()
+        if run.unsettled and not run.stopped:
+            self._settle(run, stage_run)
+        else:
+            stage_run.collect()
+            self._admission.stage_done(run)
+
+    def _settle(
+        self, run: BatchRun, stage_run: StageRun | None, last: Origin | None = None, asked: bool = False
+    ) -> None:
+        """Replace the bad samples of a stage that has ended, and finish the stage."""
+        assert self.last_good is not None
+        try:
+            if not self._replacer.settle(run, stage_run, last, asked):
+                self.last_good.ask(run, functools.partial(self._settle_later, run, stage_run))
+                return
+        except Exception as error:  # raised where the batch is taken
+            run.failures.append(("", 0, run.size, error))
+        self._admission.stage_done(run)
+
+    def _settle_later(self, run: BatchRun, stage_run: StageRun | None, last: Origin | None) -> None:
+        with suppress(RuntimeError):  # the engine was closed, and all batches are finished
+            self._pool.submit(
+                (run.iteration, run.stage, 0), functools.partial(self._settle, run, stage_run, last, True)
+            )
+
+    @functools.cached_property
+    def _replacer(self) -> Replacer:
+        return Replacer(self.plan, self.chunks, self._run_stage_on_device, _count)
+
+    def _run_stage_on_device(self, run: BatchRun, stage: Stage, count: int) -> None:
         assert self._on_device is not None
+        self._on_device.run(run, stage, count)
+
+    def _run_on_device(self, run: BatchRun, stage: Stage, count: int) -> None:
+        settled = True
         try:
             if not run.cancelled:
-                self._on_device.run(run, stage, count)
+                self._run_stage_on_device(run, stage, count)
+            settled = not run.unsettled or run.stopped
         finally:
-            self._admission.stage_done(run)
+            if settled:
+                self._admission.stage_done(run)
+        if not settled:
+            self._settle(run, None)
 
     def leave(self, run: BatchRun, /) -> None:
         """Finish a batch. For :class:`Admission` alone."""
@@ -223,6 +302,8 @@ class Engine:
         if self._own_pool and self._finished in _SETTLED:
             release_compiler()
         run.finish()
+        if self.last_good is not None:
+            self.last_good.left(run)
         if run.callback is not None:
             run.callback(run)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dali_lab.graph.graph import Node
 from dali_lab.model.batch import Batch
-from dali_lab.model.errors import SampleError, as_ours
+from dali_lab.model.errors import SampleError, UnlikeSampleError, as_ours
 
 
 class Cancelled(Exception):
@@ -30,7 +30,15 @@ def explain(error: BaseException, node: Node, inputs: Sequence[Batch], start: in
     return error
 
 
-def mismatch(node: Node, parts: Sequence[tuple[int, Batch]]) -> SampleError:
+def named_sample(error: BaseException, start: int, stop: int) -> int | None:
+    """The bad sample that an error names, if it is among those from `start` to `stop`."""
+    if not isinstance(error, SampleError) or isinstance(error, UnlikeSampleError):
+        return None
+    sample = error.sample
+    return sample if sample is not None and start <= sample < stop else None
+
+
+def mismatch(node: Node, parts: Sequence[tuple[int, Batch]]) -> UnlikeSampleError:
     """The error about chunks of one output that differ in dtype or number of dimensions.
 
     `parts` are the chunks that have samples, each with the index of its first one.
@@ -38,7 +46,7 @@ def mismatch(node: Node, parts: Sequence[tuple[int, Batch]]) -> SampleError:
     begin, first = parts[0]
     start, other = next((start, part) for start, part in parts if (part.dtype, part.ndim) != (first.dtype, first.ndim))
     described = [f"{part.dtype.name} of shape {tuple(part.shapes[0].tolist())}" for part in (other, first)]
-    error = SampleError(
+    error = UnlikeSampleError(
         f"{described[0]} beside {described[1]} in sample {begin}:"
         " the samples of a batch must have one type and one number of dimensions",
         sample=start,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dali_lab.graph.graph import Edge, Graph, Node, bare
-from dali_lab.graph.scopes import node_scopes
+from dali_lab.graph.scopes import branches_of_scopes, node_scopes
 from dali_lab.model.errors import DaliLabError, GraphError, OperatorError
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
@@ -71,6 +71,9 @@ class Stage:
         Edges used outside the stage.
     gpu
         Whether the steps run on the plan's device, on the whole batch.
+    branches
+        For a branch of a conditional: the conditions that lead to it, from the outermost, and the side of each (0 where
+        it holds, 1 where not).
     """
 
     steps: list[Step]
@@ -78,6 +81,7 @@ class Stage:
     scope: int
     exports: list[Edge] = field(default_factory=list)
     gpu: bool = False
+    branches: Sequence[tuple[Edge, int]] = ()
 
     @property
     def in_order(self) -> bool:
@@ -144,7 +148,7 @@ def make_operator(node: Node) -> Operator:
     """
     kind = find_operator(node.op)
     try:
-        values = {k: v for k, v in node.arguments.items() if k not in ("name", "preserve")}
+        values = {k: v for k, v in node.arguments.items() if k not in ("name", "preserve", "on_error")}
         return kind(values, node.connections, node.id, node.device)
     except DaliLabError as error:
         error.locate(node.id, node.op, node.origin)
@@ -217,8 +221,9 @@ def make_plan(
         # Consecutive GPU nodes with no other dependency in between form one stage, after all others of their level.
         turn = len(order) + 1 + (step.stream == DECODE) if gpu else place if operator.whole_batch else 0
         grouped.setdefault((level, turn, scope), []).append(step)
+    branches = branches_of_scopes(graph) if any(scopes.values()) else {0: []}
     stages = [
-        Stage(group, whole > 0, scope, gpu=group[0].gpu)
+        Stage(group, whole > 0, scope, gpu=group[0].gpu, branches=branches[scope])
         for (_, whole, scope), group in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1]))
     ]
     _find_exports(stages, wanted)

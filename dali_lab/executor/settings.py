@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dali_lab.executor.bad_samples import DEFAULT_RATE, ON_ERROR, OnError
 from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy
 from dali_lab.graph.settings import RANGES, checked
 from dali_lab.model.dtypes import DALIDataType
@@ -52,6 +53,8 @@ class Settings:
     concurrency: OperatorConcurrency | None = None
     gpu: str = "auto"
     optimize: bool = True
+    on_error: OnError = "raise"
+    max_error_rate: float = DEFAULT_RATE
 
     @property
     def separated(self) -> bool:
@@ -110,6 +113,12 @@ class Settings:
         return list(zip(*columns, strict=True))
 
 
+def _chosen(name: str, value: object, known: Sequence[str]) -> str:
+    if value not in known:
+        raise ArgumentError(f"{value!r} is none of {', '.join(map(repr, known))}", argument=name, origin=user_line())
+    return str(value)
+
+
 def _described(name: str, value: object, kind: type) -> Any:
     for item in value if isinstance(value, (list, tuple)) else (value,):
         if item is not None and (not isinstance(item, kind) or isinstance(item, bool)):
@@ -161,8 +170,11 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
     for name, kind in (("output_dtype", DALIDataType), ("output_ndim", int), ("output_layout", str)):
         values[name] = _described(name, values[name], kind)
     gpu = values["gpu"] or os.environ.get("DALI_LAB_GPU") or "auto"
-    if gpu not in ("auto", "require", "never", "emulated"):
-        known = "'auto', 'require', 'never', 'emulated'"
-        raise ArgumentError(f"{gpu!r} is none of {known}", argument="gpu", origin=user_line())
-    values["gpu"] = gpu
+    values["gpu"] = _chosen("gpu", gpu, ("auto", "require", "never", "emulated"))
+    values["on_error"] = _chosen("on_error", values["on_error"], ON_ERROR)
+    rate: Any = values["max_error_rate"]
+    if isinstance(rate, bool) or not isinstance(rate, (int, float)):
+        raise ArgumentTypeError(f"takes a number, got {rate!r}", argument="max_error_rate", origin=user_line())
+    if not 0 <= rate <= 1:
+        raise ArgumentError(f"{rate} is not in [0, 1]", argument="max_error_rate", origin=user_line())
     return Settings(**values)

@@ -12,12 +12,21 @@ from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator, has_operator
 
 MOST_PROBLEMS = 8
+BEYOND_DALI = ("on_error", "max_error_rate")
+"""Settings about bad samples, which NVIDIA DALI does not have."""
 
 
 def left_out(graph: Graph) -> list[str]:
     """A sentence with the nodes that exports leave out because no output needs them, but for those switched off."""
     names = _unneeded(without_off(graph))
     return [f"left out, because no output needs it: {', '.join(names)}"] if names else []
+
+
+def left_out_of_dali(graph: Graph) -> list[str]:
+    """What NVIDIA DALI does not have of a graph, in sentences."""
+    policies = [graph.pipeline.get("on_error"), *(node.arguments.get("on_error") for node in graph.nodes.values())]
+    ends = [f"NVIDIA DALI ends at the first bad sample: {' and '.join(BEYOND_DALI)} have no effect there"]
+    return [*left_out(graph), *(ends if any(policy in ("skip", "replace") for policy in policies) else [])]
 
 
 def _unneeded(graph: Graph) -> list[str]:

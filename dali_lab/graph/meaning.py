@@ -36,6 +36,8 @@ DEFAULT_SETTINGS: Mapping[str, Any] = {
     "py_num_workers": 1,
     "py_start_method": "fork",
     "optimize": True,
+    "on_error": "raise",
+    "max_error_rate": 0.05,
 }
 """Settings that a pipeline made from a graph gets where the graph has none; all others stay unset."""
 

@@ -33,6 +33,23 @@ def branch_of_scopes(graph: Graph) -> dict[int, tuple[Edge, int]]:
     return {scope: branch for branch, scope in _scopes(graph)[1].items()}
 
 
+def branches_of_scopes(graph: Graph) -> dict[int, list[tuple[Edge, int]]]:
+    """For each scope the conditions that lead to it, outermost first, each with its branch.
+
+    Raises
+    ------
+    GraphError
+        If a node's inputs come from different groups.
+    """
+    scopes, groups = _scopes(graph)
+    found: dict[int, list[tuple[Edge, int]]] = {0: []}
+    connections = {name: graph.nodes[name].connections for name in scopes}
+    outer = {_bare(edges["predicate"]): scopes[name] for name, edges in connections.items() if "predicate" in edges}
+    for (predicate, branch), scope in groups.items():  # outer scopes come before those within them
+        found[scope] = [*found[outer[predicate]], (predicate, branch)]
+    return found
+
+
 def _scopes(graph: Graph) -> tuple[dict[str, int], dict[tuple[Edge, int], int]]:
     scopes: dict[str, int] = {}
     outputs: dict[Edge, int] = {}

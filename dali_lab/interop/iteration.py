@@ -8,7 +8,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from enum import Enum, unique
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from dali_lab.model.errors import ArgumentError, ArgumentTypeError, FormatError
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.model.user_code import user_stacklevel
 from dali_lab.pipeline.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from dali_lab.executor.bad_samples import BadSample
 
 Counts = npt.NDArray[np.int64]
 
@@ -214,7 +217,23 @@ class PipelineIterator:
         """The next batch."""
         return next(self)
 
+    @property
+    def bad_samples(self) -> list[BadSample]:
+        """The bad samples of the batches so far, pipeline by pipeline; see :attr:`dali_lab.Pipeline.bad_samples`."""
+        return [record for pipeline in self._pipes for record in pipeline.bad_samples]
+
     def _next_batches(self) -> Any:
+        """The next batches that have samples: where all were left out as bad, those behind."""
+        while True:
+            batches = self._next_computed()
+            if any(len(left_out) < self.batch_size for left_out in self._left_out()):
+                return batches
+
+    def _left_out(self) -> list[Sequence[int]]:
+        """For each pipeline the positions in its last batch whose samples were left out as bad."""
+        return [pipeline._built().left_out for pipeline in self._pipes]
+
+    def _next_computed(self) -> Any:
         if not self._ever_scheduled:
             self._schedule_runs(release_outputs=False)
         if 0 < self._size <= self._counter:
@@ -241,12 +260,13 @@ class PipelineIterator:
             with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
                 rows.append(pipeline.share_outputs())
         if self._reader_name or self._size != -1:
-            for output in (output for row in rows for output in row):
-                if len(output) != self.batch_size:
-                    raise RuntimeError(
-                        f"got a batch of {len(output)} samples where {self.batch_size} are needed: batches of different"
-                        " sizes cannot be counted with reader_name or size"
-                    )
+            for row, left_out in zip(rows, self._left_out(), strict=True):
+                for size in (len(output) + len(left_out) for output in row):
+                    if size != self.batch_size:
+                        raise RuntimeError(
+                            f"got a batch of {size} samples where {self.batch_size} are needed: batches of different"
+                            " sizes cannot be counted with reader_name or size"
+                        )
         return rows
 
     def _schedule_runs(self, release_outputs: bool = True) -> None:
@@ -280,16 +300,19 @@ class PipelineIterator:
             left = self.batch_size - (self._counter - self._initial_sizes[self._shards_id])
             if not (left < self.batch_size).any():
                 return batches
-            # A shard that ended before gives an empty batch; its slice end must not count from the back.
-            return [
-                self._cut(batch, max(0, min(int(n), self.batch_size))) for batch, n in zip(batches, left, strict=True)
-            ]
+            return [self._cut_at(index, batches[index], int(count)) for index, count in enumerate(left)]
         if not 0 < self._size < self._counter:
             return batches
         samples = self._num_gpus * self.batch_size - (self._counter - self._size)
         kept = batches[: math.ceil(samples / self.batch_size)]
-        kept[-1] = self._cut(kept[-1], samples % self.batch_size or self.batch_size)
+        kept[-1] = self._cut_at(len(kept) - 1, kept[-1], samples % self.batch_size or self.batch_size)
         return kept
+
+    def _cut_at(self, index: int, batch: Any, position: int) -> Any:
+        """The samples of a pipeline's batch before a position, which may lie outside of it."""
+        # A shard that ended before gives an empty batch; its slice end must not count from the back.
+        position = max(0, min(position, self.batch_size))
+        return self._cut(batch, position - sum(other < position for other in self._left_out()[index]))
 
     # -- epochs -------------------------------------------------------------------------------------------------
 

@@ -125,6 +125,10 @@ class SampleError(OperatorError):
     default_code = "sample_failed"
 
 
+class UnlikeSampleError(SampleError):
+    """A sample that cannot be in one batch with those before it."""
+
+
 class InputError(OperatorError, ValueError):
     """An input whose layout, number of dimensions or named axes the operator does not take."""
 

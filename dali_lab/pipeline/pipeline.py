@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
+from dali_lab.executor.bad_samples import DEFAULT_RATE, OnError
 from dali_lab.executor.placement import choose_device, output_on_gpu
 from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy, policies
 from dali_lab.executor.runner import Runner
@@ -33,6 +34,7 @@ from dali_lab.schema.source import Source
 _TRAVELLING = (
     "exec_pipelined", "exec_async", "exec_dynamic", "enable_memory_stats", "enable_checkpointing", "py_num_workers",
     "py_start_method", "output_dtype", "output_ndim", "output_layout", "optimize", "bytes_per_sample",
+    "on_error", "max_error_rate",
 )  # fmt: skip
 
 
@@ -75,6 +77,15 @@ class Pipeline(PipelineReport, PipelineFiles):
         device that the CPU emulates, for tests. By default the environment variable ``DALI_LAB_GPU``.
     optimize
         Let passes rewrite the graph where that does not change a result.
+    on_error
+        The answer to a sample that fails, such as a damaged file: ``"raise"`` ends the batch with the error;
+        ``"replace"`` puts another good sample of the batch in its place, with its labels and all that sources gave for
+        it and with random numbers of the place, so that batches stay full; ``"skip"`` leaves it out, so that batches
+        may be smaller, even empty. Nodes may have an `on_error` of their own. :attr:`bad_samples` lists them. Errors
+        that no other sample mends are raised.
+    max_error_rate
+        The largest share of bad samples among the last 1,000; where more are bad, the run ends with a
+        :class:`~dali_lab.executor.bad_samples.TooManyBadSamples` that names the first ones.
     """
 
     def __init__(
@@ -106,6 +117,8 @@ class Pipeline(PipelineReport, PipelineFiles):
         concurrency: OperatorConcurrency | None = None,
         gpu: str | None = None,
         optimize: bool = True,
+        on_error: OnError = "raise",
+        max_error_rate: float = DEFAULT_RATE,
     ) -> None:
         self._settings = make_settings({k: v for k, v in locals().items() if k not in ("self", "__class__")})
         self._seed = random.SystemRandom().getrandbits(31) if self._settings.seed is None else self._settings.seed

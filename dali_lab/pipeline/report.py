@@ -12,6 +12,7 @@ from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import GraphError, nearest
 
 if TYPE_CHECKING:
+    from dali_lab.executor.bad_samples import BadSample, OnError
     from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy
     from dali_lab.executor.runner import Runner
     from dali_lab.executor.settings import Settings
@@ -61,6 +62,8 @@ class PipelineReport:
     prefetch_queue_depth: int | Mapping[str, int] = _answer(
         "_settings.prefetch_queue_depth", "Batches kept ahead, as it was given."
     )
+    on_error: OnError = _answer("_settings.on_error", "The answer to samples that fail.")
+    max_error_rate: float = _answer("_settings.max_error_rate", "The largest share of bad samples.")
     enable_memory_stats: bool = _answer("_settings.enable_memory_stats", "Whether sizes of outputs are noted.")
     enable_checkpointing: bool = _answer("_settings.enable_checkpointing", "Whether checkpoints can be taken.")
     _enable_checkpointing = enable_checkpointing
@@ -85,6 +88,11 @@ class PipelineReport:
     def gpu_queue_size(self) -> int:
         """Batches kept ahead on the GPU."""
         return self._settings.depths[1]
+
+    @property
+    def bad_samples(self) -> list[BadSample]:
+        """The bad samples of the batches that were taken, the latest 10,000 of them, oldest first."""
+        return [] if self._runner is None else list(self._runner.bad_samples.records)
 
     @property
     def is_restored_from_checkpoint(self) -> bool:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dali_lab.kernels.streams import GeneratorState
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import NO_TYPE, DALIDataType
-from dali_lab.model.errors import OperatorError, SampleError
+from dali_lab.model.errors import DaliLabError, OperatorError, SampleError
 from dali_lab.schema.arguments import any_of
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ class Call:
         Facts that the chunks of the batch share; `None` where this chunk is the whole batch.
     sharing
         How :meth:`share` finds other threads.
+    lost
+        Samples that the call goes on without, with their errors; `None` where it must fail. See :meth:`lose`.
     transient
         The batch is used and given back soon, as a preview's is not: samples may lie in memory that they share.
     user_context
@@ -100,6 +102,7 @@ class Call:
     defer: bool = False
     notes: Notes | None = None
     sharing: Callable[[Callable[[int], bool]], None] | None = None
+    lost: dict[int, SampleError] | None = None
     transient: bool = False
     user_context: Callable[[], AbstractContextManager[object]] = nullcontext
 
@@ -297,6 +300,18 @@ class Call:
         """Whether the argument was given."""
         return self.operator.has(name)
 
+    def lose(self, error: DaliLabError) -> None:
+        """Go on without a sample: the results of the call hold anything in its place, and are not used.
+
+        Raises
+        ------
+        SampleError
+            The error itself, where the call must fail.
+        """
+        if self.lost is None or error.sample is None or not isinstance(error, SampleError):
+            raise error
+        self.lost.setdefault(error.sample, error)
+
     def problem(
         self,
         message: str,
@@ -305,9 +320,15 @@ class Call:
         sample: int | None = None,
         source: str | None = None,
         kind: type[OperatorError] | None = None,
+        frames: bool = True,
     ) -> OperatorError:
-        """An error about this call, to be raised; `sample` counts within the call."""
+        """An error about this call, to be raised.
+
+        `sample` counts within the call: frames where sequences were cut into them, unless `frames` says otherwise.
+        """
         kind = kind or (OperatorError if sample is None else SampleError)
+        if sample is not None and frames and self.repeat is not None:
+            sample = int(np.searchsorted(np.cumsum(self.repeat), sample, side="right"))
         return kind(
             message,
             node=self.operator.node or None,
@@ -416,7 +437,7 @@ class Call:
             place = np.unravel_index(int(wrong.argmax()), wrong.shape)
             if sample is None and name in self.batches:
                 sample = int(place[0])
-            raise self.problem(f"{values[place]:g} is not in {allowed}", argument=name, sample=sample)
+            raise self.problem(f"{values[place]:g} is not in {allowed}", argument=name, sample=sample, frames=False)
         return values.astype(kind, copy=False)
 
     def _spread_frames(self, name: str, samples: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -425,7 +446,10 @@ class Call:
         for index, (rows, frames) in enumerate(zip(samples, self.repeat.tolist(), strict=True)):
             if rows.shape[0] not in (1, frames):
                 raise self.problem(
-                    f"has {rows.shape[0]} frames of values for a sequence of {frames}", argument=name, sample=index
+                    f"has {rows.shape[0]} frames of values for a sequence of {frames}",
+                    argument=name,
+                    sample=index,
+                    frames=False,
                 )
             parts.append(np.repeat(rows, frames, axis=0) if rows.shape[0] == 1 else rows)
         return np.concatenate(parts) if parts else np.zeros((0, 1), np.float32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dali_lab.formats.exported import left_out
+from dali_lab.formats.exported import left_out_of_dali
 from dali_lab.formats.registry import Arguments, Format, register
 from dali_lab.graph.graph import Graph
 from dali_lab.io.protobuf import BYTES, VARINT, fields
@@ -44,4 +44,4 @@ def dumps(graph: Graph, **options: Any) -> bytes:
 
 
 _TITLE, _ENDINGS = "NVIDIA DALI's serialized pipeline", (".dali", ".pb", ".serialized")
-register(Format("dali-serialized", _TITLE, _ENDINGS, dumps, loads, detect, left_out, binary=True))
+register(Format("dali-serialized", _TITLE, _ENDINGS, dumps, loads, detect, left_out_of_dali, binary=True))

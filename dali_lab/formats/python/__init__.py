@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal
 
-from dali_lab.formats.exported import left_out
+from dali_lab.formats.exported import left_out, left_out_of_dali
 from dali_lab.formats.registry import Arguments, Format, register
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import FormatError
@@ -57,7 +57,7 @@ register(
         "a Python program for NVIDIA DALI",
         (".nvidia.py",),
         partial(dumps, dialect="nvidia.dali"),
-        lost=left_out,
+        lost=left_out_of_dali,
     ),
     Format(
         "pytorch",

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
-from dali_lab.formats.exported import exported, refuse
+from dali_lab.formats.exported import BEYOND_DALI, exported, refuse
 from dali_lab.formats.python.conditionals import Conditions, conditions, is_conditional
 from dali_lab.formats.python.expressions import is_expression
 from dali_lab.formats.python.layout import Imports, call, columns, free, lines, listing, quoted, value_piece
@@ -218,7 +218,7 @@ def _settings(graph: Graph, dialect: Dialect, statements: Statements) -> list[tu
     ] + conditionals
 
 
-_OWN_SETTINGS = ("gpu", "optimize")
+_OWN_SETTINGS = ("gpu", "optimize", *BEYOND_DALI)
 
 
 def settings_without_place(graph: Graph) -> list[str]:

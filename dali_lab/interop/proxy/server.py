@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Listener
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dali_lab.executor.sources.inputs import FedInput
 from dali_lab.interop.proxy.client import (
@@ -29,6 +29,9 @@ from dali_lab.interop.pytorch.tensors import to_torch_tensor
 from dali_lab.model.errors import ArgumentTypeError, GraphError
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import find_operator
+
+if TYPE_CHECKING:
+    from dali_lab.executor.bad_samples import BadSample
 
 Request = tuple[BatchId, Mapping[str, list[Any]]]
 Outputs = tuple[Any, ...] | BaseException
@@ -147,6 +150,11 @@ class DALIServer:
     def proxy(self) -> Proxy:
         """Stand-in for the pipeline in a dataset; it can be sent to workers."""
         return self._proxy
+
+    @property
+    def bad_samples(self) -> list[BadSample]:
+        """The bad samples so far; see :attr:`dali_lab.Pipeline.bad_samples`."""
+        return self._pipe.bad_samples
 
     def start_thread(self) -> None:
         """Start serving; a ``with`` block does it too."""

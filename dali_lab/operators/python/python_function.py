@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
+from dali_lab.model.dtypes import UINT8
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError, DaliLabError, OperatorError, SampleError
 from dali_lab.model.incoming import incoming_batch
 from dali_lab.model.references import PythonReference
 from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, integer, register
@@ -80,9 +81,29 @@ class FunctionOperator(Operator):
             if self.value("batch_processing"):
                 columns = self._columns(self._function(*samples))
             else:
-                rows = [self._columns(self._function(*(column[i] for column in samples))) for i in range(call.count)]
-                columns = [list(column) for column in zip(*rows, strict=True)]
+                columns = self._one_by_one(call, samples)
+        if not columns and call.lost:
+            return tuple(Batch.empty(UINT8) for _ in range(self.output_count(self.values)))
         return self._batches(columns, call.count, self.value("output_layouts") or ())
+
+    def _one_by_one(self, call: Call, samples: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """The function's results for one sample after the other, for each output; none where all samples failed."""
+        rows: list[list[Any]] = []
+        place: list[int] = []
+        for index in range(call.count):
+            try:
+                rows.append(self._columns(self._function(*(column[index] for column in samples))))
+            except (StopIteration, MemoryError):
+                raise
+            except Exception as error:
+                if isinstance(error, DaliLabError) and call.lost is None:
+                    raise
+                message = error.message if isinstance(error, DaliLabError) else f"{type(error).__name__}: {error}"
+                problem = call.problem(message, sample=index, kind=SampleError)
+                problem.__cause__ = error
+                call.lose(problem)
+            place.append(max(0, len(rows) - 1))
+        return [[column[row] for row in place] for column in zip(*rows, strict=True)]
 
     def _batches(self, columns: Sequence[Any], count: int, layouts: Sequence[str | None]) -> tuple[Batch, ...]:
         """The function's result for each output, as batches of `count` samples."""

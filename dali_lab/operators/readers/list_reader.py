@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.model.errors import ArgumentError, as_ours
+from dali_lab.model.errors import ArgumentError, UnlikeSampleError, as_ours
 from dali_lab.schema import Call, Operator, flag, integer
 from dali_lab.schema.source import Draw, Source
 
@@ -150,4 +150,5 @@ def check_alike(call: Call, output: int, arrays: Sequence[npt.NDArray[np.generic
                 f" of {first.dtype}",
                 sample=index,
                 source=sources[index],
+                kind=UnlikeSampleError,
             )

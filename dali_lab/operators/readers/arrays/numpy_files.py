@@ -13,6 +13,7 @@ from dali_lab.codecs.encoded import CodecError
 from dali_lab.io.ranges import outside
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
+from dali_lab.model.errors import UnlikeSampleError
 from dali_lab.operators.decoders.numpy_format import (
     HEAD,
     START,
@@ -90,6 +91,7 @@ class ArrayFiles:
                     f" {len(first.shape)} of {first.dtype.name}",
                     sample=index,
                     source=self._name(rows, index),
+                    kind=UnlikeSampleError,
                 )
         shapes = np.array([header.shape for header in found], np.int64).reshape(len(found), -1)
         fortran = np.array([header.fortran_order and len(header.shape) > 1 for header in found], np.bool_)

@@ -1,0 +1,417 @@
+"""A bad sample is replaced or left out: batches are those of a run that had the replacements from the start."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import wave
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dali_lab import Pipeline, fn, pipeline_def
+from dali_lab.executor.bad_samples import TooManyBadSamples
+from dali_lab.model.errors import DaliLabError
+
+SIZE, BATCHES = 6, 3
+TOTAL = SIZE * BATCHES
+Rows = list[list[np.ndarray]]
+
+
+def write_pictures(folder: Path) -> list[str]:
+    import cv2
+
+    rng = np.random.default_rng(1)
+    paths = []
+    for index in range(TOTAL):
+        picture = cv2.resize(rng.integers(0, 255, (9, 12, 3), np.uint8), (60 + index, 48))
+        path = folder / f"{index:02}.jpg"
+        cv2.imwrite(str(path), picture)
+        paths.append(str(path))
+    return paths
+
+
+def write_sounds(folder: Path) -> list[str]:
+    paths = []
+    for index in range(TOTAL):
+        path = folder / f"{index:02}.wav"
+        with wave.open(str(path), "wb") as sound:
+            sound.setnchannels(1)
+            sound.setsampwidth(2)
+            sound.setframerate(8000)
+            sound.writeframes((np.arange(400 + index) * 7 % 3000).astype("<i2").tobytes())
+        paths.append(str(path))
+    return paths
+
+
+def write_arrays(folder: Path) -> list[str]:
+    paths = []
+    for index in range(TOTAL):
+        path = folder / f"{index:02}.npy"
+        np.save(path, np.full((4, 3), index, np.float32))
+        paths.append(str(path))
+    return paths
+
+
+def no_header(path: str) -> None:
+    Path(path).write_bytes(b"nothing that is known")
+
+
+def cut_short(path: str) -> None:
+    data = Path(path).read_bytes()
+    Path(path).write_bytes(data[: len(data) // 2])
+
+
+def gone(path: str) -> None:
+    Path(path).unlink()
+
+
+def other_type(path: str) -> None:
+    np.save(path, np.ones((4, 3), np.float64))
+
+
+def other_rank(path: str) -> None:
+    np.save(path, np.ones((4, 3, 2), np.float32))
+
+
+def trained(files: Sequence[str], numbers: Sequence[int]) -> Any:
+    """Labels, numbers of another reader and random numbers beside augmented pictures."""
+    encoded, labels = fn.readers.file(files=list(files), labels=list(numbers), name="first")
+    _, others = fn.readers.file(files=[__file__] * len(numbers), labels=[7 * n for n in numbers], name="second")
+    images = fn.decoders.image_random_crop(encoded)
+    images = fn.resize(images, size=(24, 32))
+    images = fn.crop_mirror_normalize(images, mirror=fn.random.coin_flip())
+    return images, labels, others, fn.random.uniform(range=(0.0, 1.0)), labels * 2
+
+
+def turned(files: Sequence[str], numbers: Sequence[int]) -> Any:
+    """Pictures that are decoded by a step of their own, and turned."""
+    encoded, labels = fn.readers.file(files=list(files), labels=list(numbers))
+    images = fn.decoders.image(encoded)
+    images = fn.rotate(images, angle=fn.random.uniform(range=(-20.0, 20.0)), keep_size=True)
+    return fn.pad(images), labels
+
+
+def mixed(files: Sequence[str], numbers: Sequence[int]) -> Any:
+    """Operators that see the whole batch behind the decoder."""
+    encoded, labels = fn.readers.file(files=list(files), labels=list(numbers))
+    images = fn.resize(fn.decoders.image(encoded), size=(16, 16))
+    order = fn.batch_permutation()
+    return images, fn.permute_batch(images, indices=order), fn.permute_batch(labels, indices=order)
+
+
+def decoded_late(files: Sequence[str], numbers: Sequence[int]) -> Any:
+    """Decoding behind an operator that sees the whole batch."""
+    encoded, labels = fn.readers.file(files=list(files), labels=list(numbers))
+    images = fn.resize(fn.decoders.image(fn.pad(encoded, fill_value=0)), size=(16, 16))
+    return images, labels
+
+
+def in_branches(files: Sequence[str], numbers: Sequence[int]) -> Any:
+    """Decoding in the branches of a condition on random numbers."""
+    encoded, labels = fn.readers.file(files=list(files), labels=list(numbers))
+    if fn.random.coin_flip():
+        images = fn.resize(fn.decoders.image(encoded), size=(16, 16))
+    else:
+        images = fn.flip(fn.resize(fn.decoders.image(encoded), size=(16, 16)))
+    return images, labels
+
+
+def behind_condition(files: Sequence[str], numbers: Sequence[int]) -> Any:
+    """A condition on what was decoded."""
+    encoded, labels = fn.readers.file(files=list(files), labels=list(numbers))
+    images = fn.resize(fn.decoders.image(encoded), size=(16, 16))
+    if fn.reductions.mean(images) > 127:
+        images = fn.brightness(images, brightness=fn.random.uniform(range=(0.5, 1.0)))
+    else:
+        images = fn.flip(images)
+    return images, labels
+
+
+def on_device(files: Sequence[str], numbers: Sequence[int]) -> Any:
+    """Stages on a device behind the decoder."""
+    encoded, labels = fn.readers.file(files=list(files), labels=list(numbers))
+    images = fn.decoders.image(encoded, device="mixed")
+    images = fn.crop_mirror_normalize(fn.resize(images, size=(16, 16)), mirror=fn.random.coin_flip())
+    return images, labels
+
+
+def heard(files: Sequence[str], numbers: Sequence[int]) -> Any:
+    encoded, labels = fn.readers.file(files=list(files), labels=list(numbers))
+    sound, rate = fn.decoders.audio(encoded)
+    return fn.preemphasis_filter(sound, preemph_coeff=fn.random.uniform(range=(0.5, 0.9))), rate, labels
+
+
+def arrays(files: Sequence[str], numbers: Sequence[int]) -> Any:
+    data = fn.readers.numpy(files=list(files))
+    _, labels = fn.readers.file(files=[__file__] * len(numbers), labels=list(numbers))
+    return data * 2, labels, fn.random.normal(data)
+
+
+def by_python(files: Sequence[str], numbers: Sequence[int]) -> Any:
+    """A Python function that refuses what the decoder took."""
+    encoded, labels = fn.readers.file(files=list(files), labels=list(numbers))
+    images = fn.python_function(encoded, function=refuse_short)
+    return images, labels, fn.random.uniform(range=(0.0, 1.0))
+
+
+def refuse_short(data: np.ndarray) -> np.ndarray:
+    if len(data) < 30:
+        raise ValueError("too short")
+    return data[:20].copy()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph, the files that it reads, and how one of them is damaged."""
+
+    graph: Callable[[Sequence[str], Sequence[int]], Any]
+    files: Callable[[Path], list[str]]
+    damage: Callable[[str], None]
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"{self.graph.__name__}-{self.damage.__name__}"
+
+
+CONDITIONAL = (("enable_conditionals", True),)
+EMULATED = (("gpu", "emulated"), ("device_id", 0))
+CASES = [
+    Case(trained, write_pictures, no_header),
+    Case(trained, write_pictures, cut_short),
+    Case(trained, write_pictures, gone),
+    Case(turned, write_pictures, no_header),
+    Case(turned, write_pictures, cut_short),
+    Case(mixed, write_pictures, cut_short),
+    Case(mixed, write_pictures, gone),
+    Case(decoded_late, write_pictures, no_header),
+    Case(in_branches, write_pictures, cut_short, CONDITIONAL),
+    Case(behind_condition, write_pictures, cut_short, CONDITIONAL),
+    Case(on_device, write_pictures, cut_short, EMULATED),
+    Case(on_device, write_pictures, no_header, EMULATED),
+    Case(heard, write_sounds, no_header),
+    Case(heard, write_sounds, gone),
+    Case(arrays, write_arrays, cut_short),
+    Case(arrays, write_arrays, other_type),
+    Case(arrays, write_arrays, other_rank),
+    Case(by_python, write_pictures, no_header),
+]
+BAD = (1, 7, 8, TOTAL - 1)  # alone, two neighbours, and the last sample of all
+
+
+@functools.cache
+def good_files(kind: Callable[[Path], list[str]], folder: Path) -> list[str]:
+    folder.mkdir()
+    return kind(folder)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bad_samples")
+
+
+def damaged(case: Case, folder: Path, bad: Sequence[int] = BAD) -> tuple[list[str], list[str]]:
+    """The files of a case, good and with some of them damaged."""
+    good = good_files(case.files, folder / case.files.__name__)
+    copies = folder / f"{case.name}-{'-'.join(map(str, bad))}"
+    if not copies.exists():
+        copies.mkdir()
+        for path in good:
+            shutil.copy(path, copies)
+        for index in bad:
+            case.damage(str(copies / Path(good[index]).name))
+    return good, [str(copies / Path(path).name) for path in good]
+
+
+def built(case: Case, files: Sequence[str], numbers: Sequence[int], **settings: Any) -> Pipeline:
+    how = {"batch_size": SIZE, "num_threads": 2, "device_id": None, "seed": 11, **dict(case.settings), **settings}
+    pipeline: Pipeline = pipeline_def(case.graph, **how)(files, numbers)
+    return pipeline
+
+
+def run(pipeline: Pipeline, batches: int) -> Rows:
+    result = []
+    for _ in range(batches):
+        outputs = [output.as_cpu() for output in pipeline.run()]
+        result.append([np.asarray(output.at(i)).copy() for output in outputs for i in range(len(output))])
+    return result
+
+
+def donors(bad: Sequence[int], size: int = SIZE) -> list[int]:
+    """For each sample the one whose data it has: the next good one of its batch, in turn."""
+    result = []
+    for index in range(TOTAL):
+        first = index // size * size
+        turn = [first + (index - first + step) % size for step in range(size)]
+        result.append(next(other for other in turn if other not in bad))
+    return result
+
+
+def expected(case: Case, folder: Path, *, left_out: Sequence[int] = ()) -> Rows:
+    """Batches of a plain run on good files, with those of the replacements in the places of the bad ones."""
+    good = good_files(case.files, folder / case.files.__name__)
+    order = donors(BAD)
+    with_replacements = built(case, [good[i] for i in order], order)
+    rows = run(with_replacements, BATCHES)
+    with_replacements.close()
+    for number, batch in enumerate(rows):
+        kept = [i for i in range(SIZE) if number * SIZE + i not in left_out]
+        batch[:] = [row for output in range(len(batch) // SIZE) for row in (batch[output * SIZE + i] for i in kept)]
+    return rows
+
+
+def assert_same(found: Rows, wanted: Rows) -> None:
+    assert [len(batch) for batch in found] == [len(batch) for batch in wanted]
+    for batch, other in zip(found, wanted, strict=True):
+        for row, same in zip(batch, other, strict=True):
+            assert row.dtype == same.dtype and np.array_equal(row, same)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_replacement_gives_the_batch_of_a_run_that_had_it_from_the_start(
+    case: Case, threads: int, folder: Path
+) -> None:
+    _, files = damaged(case, folder)
+    pipeline = built(case, files, range(TOTAL), num_threads=threads, on_error="replace")
+    assert_same(run(pipeline, BATCHES), expected(case, folder))
+    assert [record.iteration * SIZE + record.sample for record in pipeline.bad_samples] == list(BAD)
+    for record in pipeline.bad_samples:
+        index = record.iteration * SIZE + record.sample
+        assert record.replacement_iteration == record.iteration
+        assert record.replacement == donors(BAD)[index] % SIZE
+        assert record.file is None or Path(record.file).stem == f"{index:02}"
+    pipeline.close()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_skipped_sample_is_missing_in_all_outputs(case: Case, folder: Path) -> None:
+    _, files = damaged(case, folder)
+    pipeline = built(case, files, range(TOTAL), on_error="skip")
+    assert_same(run(pipeline, BATCHES), expected(case, folder, left_out=BAD))
+    assert all(record.replacement is None for record in pipeline.bad_samples)
+    pipeline.close()
+
+
+@pytest.mark.parametrize("policy", ["replace", "skip"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_restored_run_gives_the_same_batches_and_the_same_list(case: Case, policy: str, folder: Path) -> None:
+    _, files = damaged(case, folder)
+    how = {"on_error": policy, "enable_checkpointing": True}
+    whole = built(case, files, range(TOTAL), **how)
+    rows = run(whole, 2)
+    checkpoint = whole.checkpoint()
+    rows += run(whole, 2)
+    restored = built(case, files, range(TOTAL), checkpoint=checkpoint, num_threads=1, **how)
+    assert_same(run(restored, 2), rows[2:])
+    assert restored.bad_samples == whole.bad_samples and len(whole.bad_samples) > len(BAD)
+    whole.close()
+    restored.close()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_without_a_policy_the_batch_fails_and_the_next_one_comes(case: Case, folder: Path) -> None:
+    _, files = damaged(case, folder)
+    pipeline = built(case, files, range(TOTAL))
+    with pytest.raises(DaliLabError):
+        pipeline.run()
+    assert pipeline.bad_samples == []
+    pipeline.close()
+
+
+PLAIN = Case(trained, write_pictures, cut_short)
+
+
+def test_single_samples_get_the_last_good_one_of_an_earlier_batch(folder: Path) -> None:
+    good, files = damaged(PLAIN, folder)
+    pipeline = built(PLAIN, files, range(TOTAL), batch_size=1, on_error="replace", max_error_rate=1)
+    order = [max(other for other in range(index + 1) if other not in BAD) for index in range(TOTAL)]
+    wanted = built(PLAIN, [good[i] for i in order], order, batch_size=1)
+    assert_same(run(pipeline, TOTAL), run(wanted, TOTAL))
+    assert [record.replacement_iteration for record in pipeline.bad_samples] == [0, 6, 6, TOTAL - 2]
+    assert [Path(record.replacement_file or "").stem for record in pipeline.bad_samples] == ["00", "06", "06", "16"]
+
+
+def test_a_checkpoint_brings_the_last_good_sample_along(folder: Path) -> None:
+    _, files = damaged(PLAIN, folder)
+    how = {"batch_size": 1, "on_error": "replace", "enable_checkpointing": True}
+    whole = built(PLAIN, files, range(TOTAL), **how)
+    run(whole, 8)  # the next one is bad, and so was the last
+    restored = built(PLAIN, files, range(TOTAL), checkpoint=whole.checkpoint(), **how)
+    assert_same(run(restored, 4), run(whole, 4))
+    assert restored.bad_samples == whole.bad_samples
+
+
+@pytest.mark.parametrize("policy", ["replace", "skip"])
+def test_a_first_batch_without_a_good_sample_is_an_error(policy: str, folder: Path) -> None:
+    _, files = damaged(PLAIN, folder, range(SIZE))
+    pipeline = built(PLAIN, files, range(TOTAL), on_error=policy)
+    with pytest.raises(DaliLabError, match="sample 0: cannot decode the picture"):
+        pipeline.run()
+    assert len(run(pipeline, 1)[0]) == 5 * SIZE  # and the next one comes
+
+
+def test_a_batch_of_bad_samples_is_filled_with_one_of_an_earlier_batch_or_empty(folder: Path) -> None:
+    good, files = damaged(PLAIN, folder, range(SIZE, 2 * SIZE))
+    order = [index if index < SIZE or index >= 2 * SIZE else SIZE - 1 for index in range(TOTAL)]
+    wanted = run(built(PLAIN, [good[i] for i in order], order), BATCHES)
+    assert_same(run(built(PLAIN, files, range(TOTAL), on_error="replace"), BATCHES), wanted)
+    skipping = built(PLAIN, files, range(TOTAL), on_error="skip")
+    assert_same(run(skipping, BATCHES), [wanted[0], [], wanted[2]])
+
+
+@pytest.mark.parametrize("policy", ["replace", "skip"])
+def test_a_function_that_raises_for_all_samples_ends_the_run_at_once(policy: str, folder: Path) -> None:
+    def fails(data: np.ndarray) -> np.ndarray:
+        raise TypeError("no such thing")
+
+    def graph(files: Sequence[str], numbers: Sequence[int]) -> Any:
+        encoded, labels = fn.readers.file(files=list(files), labels=list(numbers))
+        return fn.python_function(encoded, function=fails), labels
+
+    files = good_files(write_pictures, folder / "write_pictures")
+    pipeline = built(Case(graph, write_pictures, gone), files, range(TOTAL), on_error=policy)
+    with pytest.raises(DaliLabError, match="no such thing"):
+        pipeline.run()
+
+
+def test_a_wrong_argument_ends_the_run_at_once_also_after_good_batches(folder: Path) -> None:
+    calls = []
+
+    def once(data: np.ndarray) -> np.ndarray:
+        calls.append(len(data))
+        if len(calls) > SIZE:
+            raise ValueError("from now on")
+        return data
+
+    def graph(files: Sequence[str], numbers: Sequence[int]) -> Any:
+        encoded, labels = fn.readers.file(files=list(files), labels=list(numbers))
+        return fn.python_function(encoded, function=once), labels
+
+    files = good_files(write_pictures, folder / "write_pictures")
+    pipeline = built(Case(graph, write_pictures, gone), files, range(TOTAL), on_error="replace")
+    run(pipeline, 1)
+    with pytest.raises(DaliLabError, match="from now on"):
+        pipeline.run()
+
+
+def test_too_large_a_share_of_bad_samples_ends_the_run_naming_the_first(folder: Path) -> None:
+    _, files = damaged(PLAIN, folder)
+    pipeline = built(PLAIN, files, range(TOTAL), on_error="replace", max_error_rate=0.002)
+    run(pipeline, 1)
+    with pytest.raises(TooManyBadSamples, match=r"3 of the last 12 samples.*\n.*truncated(.|\n)*01\.jpg(.|\n)*07\.jpg"):
+        pipeline.run()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [({"on_error": "ignore"}, "'raise', 'skip', 'replace'"), ({"max_error_rate": 2}, r"\[0, 1\]")],
+)
+def test_a_wrong_policy_is_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Pipeline(1, 1, None, **settings)
