@@ -14,6 +14,7 @@ from dali_lab.executor.calls import Calls
 from dali_lab.executor.chunks import ChunkRunner
 from dali_lab.executor.plan import Stage
 from dali_lab.executor.pool import InlinePool, ThreadPool
+from dali_lab.executor.stage_run import StageRun
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OperatorError, SampleError
@@ -27,10 +28,11 @@ def ran(stage: Stage, size: int | None = 2, count: int = 6, *, keep_going: bool 
     """A batch after a stage that ran on the calling thread."""
     pool = InlinePool()
     run = BatchRun(0, count, [OUT], known={SOURCE: numbers(count)}, keep_going=keep_going)
-    ended: list[BatchRun] = []
+    ended: list[StageRun] = []
     ChunkRunner(pool, 1, Calls({"last": 7}), size=size).start(run, stage, count, ended.append)
     pool.run()
-    assert ended == [run]
+    (stage_run,) = ended
+    stage_run.collect()
     return run
 
 
@@ -148,7 +150,7 @@ def test_time_spent_on_decoding_later_is_that_of_the_decoder() -> None:
 def test_a_known_edge_may_lack_samples() -> None:
     pool = InlinePool()
     run = BatchRun(0, 4, [OUT], known={SOURCE: numbers(4).take([0, 1, 3])}, missing={SOURCE: [2]}, keep_going=True)
-    ChunkRunner(pool, 1, Calls({}), size=1).start(run, chain(step("last")), 4, lambda _: None)
+    ChunkRunner(pool, 1, Calls({}), size=1).start(run, chain(step("last")), 4, StageRun.collect)
     pool.run()
     assert run.values[OUT].stacked()[:, 0].tolist() == [0, 1, 3] and run.missing[OUT] == {2}
 
@@ -158,7 +160,7 @@ def test_chunks_behind_a_missing_sample_take_their_own() -> None:
     run = BatchRun(
         0, 6, [OUT], known={SOURCE: numbers(6).take([0, 2, 3, 4, 5])}, missing={SOURCE: [1]}, keep_going=True
     )
-    ChunkRunner(pool, 1, Calls({}), size=2).start(run, chain(step("last")), 6, lambda run: None)
+    ChunkRunner(pool, 1, Calls({}), size=2).start(run, chain(step("last")), 6, StageRun.collect)
     pool.run()
     assert run.values[OUT].stacked()[:, 0].tolist() == [2, 3, 4, 5] and run.missing[OUT] == {0, 1}
 
@@ -196,11 +198,13 @@ def test_a_cancelled_batch_begins_no_further_step() -> None:
 
     pool = InlinePool()
     run = BatchRun(0, 6, [OUT], known={SOURCE: numbers(6)})
-    ended: list[BatchRun] = []
+    ended: list[StageRun] = []
     stage = chain(step("first", cancel), step("last", cancel, Edge("first")))
     ChunkRunner(pool, 1, Calls({}), size=2).start(run, stage, 6, ended.append)
     pool.run()
-    assert begun == [0] and ended == [run] and run.missing[OUT] == set(range(6))
+    (stage_run,) = ended
+    stage_run.collect()
+    assert begun == [0] and run.missing[OUT] == set(range(6))
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -208,7 +212,12 @@ def test_it_is_done_once_however_many_threads_there_are(threads: int) -> None:
     pool = ThreadPool(threads)
     done = threading.Semaphore(0)
     run = BatchRun(0, 64, [OUT], known={SOURCE: numbers(64)})
-    ChunkRunner(pool, threads, Calls({}), size=1).start(run, chain(step("last")), 64, lambda _: done.release())
+
+    def end(stage_run: StageRun) -> None:
+        stage_run.collect()
+        done.release()
+
+    ChunkRunner(pool, threads, Calls({}), size=1).start(run, chain(step("last")), 64, end)
     assert done.acquire(timeout=60)
     pool.close()
     assert not done.acquire(blocking=False)
