@@ -44,7 +44,7 @@ def branches_of_scopes(graph: Graph) -> dict[int, list[tuple[Edge, int]]]:
     scopes, groups = _scopes(graph)
     found: dict[int, list[tuple[Edge, int]]] = {0: []}
     connections = {name: graph.nodes[name].connections for name in scopes}
-    outer = {_bare(edges["predicate"]): scopes[name] for name, edges in connections.items() if "predicate" in edges}
+    outer = {bare(edges["predicate"]): scopes[name] for name, edges in connections.items() if "predicate" in edges}
     for (predicate, branch), scope in groups.items():  # outer scopes come before those within them
         found[scope] = [*found[outer[predicate]], (predicate, branch)]
     return found
