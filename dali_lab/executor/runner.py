@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dali_lab.device.interface import Device
 from dali_lab.device.transfer import download, upload
