@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from dali_lab.model.batch import Batch
+from dali_lab.model.batch import Batch, rows_of
 from dali_lab.model.errors import DaliLabError, InputError, OperatorError, as_ours
 from dali_lab.schema.arguments import Input, any_of
 from dali_lab.schema.call import Call, Wait
@@ -33,7 +34,7 @@ def run_operator(
     if operator.frames and inputs and inputs[0].layout.startswith("F") and not _takes(operator, inputs[0].layout):
         sequences = inputs[0].shapes
         counts = sequences[:, 0].copy()
-        inputs = [batch.unfolded() if batch.layout.startswith("F") else batch for batch in inputs]
+        inputs = [_each_frame(call, index, batch, counts) for index, batch in enumerate(inputs)]
         call.repeat = counts
         call.count = len(inputs[0])
     try:
@@ -145,6 +146,14 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
         f"input {index} ({declared.name}) has layout {batch.layout}; it takes {', '.join(declared.layouts)}",
         kind=InputError,
     )
+
+
+def _each_frame(call: Call, index: int, batch: Batch, counts: npt.NDArray[np.int64]) -> Batch:
+    """A sample for each frame: those of sequences, or the one that is given for all frames of a sequence."""
+    if batch.layout.startswith("F"):
+        return batch.unfolded()
+    declared = _declared(call, index)
+    return batch if declared is None or declared.variadic else batch.take(rows_of(counts)[0])
 
 
 def _check_elements(call: Call, index: int, batch: Batch) -> None:

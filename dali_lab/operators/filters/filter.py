@@ -97,7 +97,7 @@ class Filter(Operator):
         data = inputs[0]
         dtype = call.result_type(data, (FLOAT,))
         _, spatial = spatial_axes(call, data)
-        windows = self._each_frame(call, inputs[1])
+        windows = inputs[1]
         fills = self._fills(call, data, inputs)
         axes = len(spatial)
         if windows.ndim != axes or axes not in (2, 3) or windows.dtype != FLOAT:
@@ -137,16 +137,10 @@ class Filter(Operator):
             self.value("border"), source.kind, out.kind,
         )  # fmt: skip
 
-    def _each_frame(self, call: Call, batch: Batch) -> Batch:
-        """One sample for each frame, where one was given for each sequence."""
-        if call.repeat is not None and len(batch) != call.count:
-            return batch.take(np.repeat(np.arange(len(batch)), call.repeat))
-        return batch
-
     def _fills(self, call: Call, data: Batch, inputs: tuple[Batch, ...]) -> Array | None:
         if len(inputs) < 3 or self.value("border") != "constant":
             return None
-        fills = self._each_frame(call, inputs[2])
+        fills = inputs[2]
         if fills.dtype != data.dtype or (fills.sizes != 1).any():
             raise call.problem(
                 f"needs one fill value of {data.dtype.name} for each sample, got {fills.dtype.name} of shape"

@@ -22,18 +22,24 @@ class Displacing(Operator):
 
     inputs = (Input("data", dtypes=DTYPES, layouts=("HWC",), doc="Images or sequences of {types}."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
-    devices = ("cpu", "gpu")
+    differs = (
+        "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does."
+    )
+    on_gpu = True
     frames = True
 
     def chosen(self, call: Call, data: Batch) -> npt.NDArray[np.int64]:
-        """Flags of the samples to change, ``int64[N]``; checks the type of the samples.
-
-        Raises
-        ------
-        OperatorError
-            If the type is not supported.
-        """
+        """Flags of the samples to change, ``int64[N]``."""
         if "mask" not in self.connected:
             # A constant has no effect in NVIDIA DALI; here 0 means the same as from a node.
             return np.full(call.count, int(self.value("mask")), np.int64)
         return call.numbers("mask", np.int64)
+
+    def displaced(self, call: Call, data: Batch, effect: str, *parameters: object) -> Batch:
+        """The images, with pixels taken from where a kernel says."""
+        out = call.allocate(data.shapes, data.dtype, data.layout)
+        linear, fill = self.value("interp_type") == INTERP_LINEAR, self.value("fill_value")
+        kernel = getattr(call.kernels("displace"), effect)
+        table = data.addresses, out.addresses, data.shapes
+        kernel(*table, self.chosen(call, data), data.kind, *parameters, linear=linear, fill=fill)
+        return out

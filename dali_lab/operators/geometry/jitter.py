@@ -23,7 +23,6 @@ class Jitter(Displacing):
 
     name = "jitter"
     random = True
-    on_gpu = True
     arguments = (
         integer(
             "nDegree",

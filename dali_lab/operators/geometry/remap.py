@@ -60,7 +60,7 @@ class Remap(Operator):
 
     def run(self, call: Call, data: Batch, mapx: Batch, mapy: Batch) -> Batch:
         call.refuse(data.sizes == 0, "takes images that are not empty")
-        maps = [self._each_frame(call, batch) for batch in (mapx, mapy)]
+        maps = (mapx, mapy)
         for batch in maps:
             if batch.dtype != FLOAT or batch.ndim != 2:
                 raise call.problem(f"takes maps of FLOAT with two axes, got {batch.dtype.name} with {batch.ndim}")
@@ -72,12 +72,6 @@ class Remap(Operator):
             _TAPS[self.value("interp")], shift, data.kind,
         )  # fmt: skip
         return out
-
-    def _each_frame(self, call: Call, batch: Batch) -> Batch:
-        """One map for each frame, where one was given for each sequence."""
-        if call.repeat is not None and len(batch) != call.count:
-            return batch.take(np.repeat(np.arange(len(batch)), call.repeat))
-        return batch
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

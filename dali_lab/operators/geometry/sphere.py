@@ -21,26 +21,11 @@ class Sphere(Displacing):
     """
 
     name = "sphere"
-    on_gpu = True
     arguments = DISPLACING
     example = ">>> fn.sphere(images, fill_value=0)"
-    differs = (
-        "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does."
-    )
 
     def run(self, call: Call, data: Batch) -> Batch:
-        chosen = self.chosen(call, data)
-        out = call.allocate(data.shapes, data.dtype, data.layout)
-        call.kernels("displace").sphere(
-            data.addresses,
-            out.addresses,
-            data.shapes,
-            chosen,
-            data.kind,
-            linear=self.value("interp_type") == INTERP_LINEAR,
-            fill=self.value("fill_value"),
-        )
-        return out
+        return self.displaced(call, data, "sphere")
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -58,8 +58,6 @@ class WarpAffine(Warping):
     def _matrices(self, call: Call, inputs: tuple[Batch, ...], length: int) -> npt.NDArray[np.float32]:
         if len(inputs) > 1:
             rows = inputs[1].stacked().reshape(len(inputs[1]), -1).astype(np.float32)
-            if call.repeat is not None and len(rows) != call.count:
-                rows = np.repeat(rows, call.repeat, axis=0)
         elif self.has("matrix") and ("matrix" in self.connected or self.values["matrix"]):
             rows = call.vectors("matrix", length)
         else:

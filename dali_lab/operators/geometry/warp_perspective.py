@@ -112,8 +112,6 @@ class WarpPerspective(Operator):
             if inputs[1].dtype != FLOAT or (inputs[1].sizes != 9).any():
                 raise call.problem("takes matrices of FLOAT with three rows and columns", argument="matrix")
             table = inputs[1].stacked().reshape(-1, 9)
-            if call.repeat is not None and len(table) != call.count:
-                table = np.repeat(table, call.repeat, axis=0)
         else:
             table = call.vectors("matrix", 9)
         call.refuse(~np.isfinite(table), "is not finite", argument="matrix")

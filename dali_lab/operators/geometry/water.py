@@ -42,34 +42,12 @@ class Water(Displacing):
     """
 
     name = "water"
-    on_gpu = True
     arguments = (*_wave("x"), *_wave("y"), *DISPLACING)
     example = ">>> fn.water(images, ampl_x=4, ampl_y=4, freq_x=0.1, freq_y=0.1)"
-    differs = (
-        "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does."
-    )
 
     def run(self, call: Call, data: Batch) -> Batch:
-        chosen = self.chosen(call, data)
-        out = call.allocate(data.shapes, data.dtype, data.layout)
-        call.kernels("displace").water(
-            data.addresses,
-            out.addresses,
-            data.shapes,
-            chosen,
-            data.kind,
-            (
-                self.value("ampl_x"),
-                self.value("freq_x"),
-                self.value("phase_x"),
-                self.value("ampl_y"),
-                self.value("freq_y"),
-                self.value("phase_y"),
-            ),
-            linear=self.value("interp_type") == INTERP_LINEAR,
-            fill=self.value("fill_value"),
-        )
-        return out
+        names = ("ampl_x", "freq_x", "phase_x", "ampl_y", "freq_y", "phase_y")
+        return self.displaced(call, data, "water", tuple(self.value(name) for name in names))
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
