@@ -135,14 +135,15 @@ class Job:
     def as_displayed(self, index: int, array: Array) -> None:
         """Take the window of a picture, HWC at its own depth in the colours that are wanted."""
         out = self.out.array(index)
-        if array.shape[:2] == out.shape[:2] and self.wanted.output_type == "ANY_DATA" and array.shape != out.shape:
-            # TIFF in CMYK becomes RGB, or stays as it is, by which library decodes it.
+        if array.shape != out.shape:
+            if array.shape[:2] != out.shape[:2] and self.region(index) is not None:
+                raise CodecError(f"its header says {_by(out.shape)}, but it holds {_by(array.shape)}")
+            # Libraries differ about TIFF in CMYK (as it is, or RGB) and about JPEG with damaged EXIF (turned, or not):
+            # such a picture gets memory of its own.
             out = buffers.empty(array.shape, self.wanted.dtype)
             addresses, shapes = self.out.addresses.copy(), self.out.shapes.copy()
             addresses[index], shapes[index] = out.ctypes.data, out.shape
             self.out = Batch(addresses, shapes, self.out.dtype, "HWC", (*self.out.owners, out))
-        if array.shape != out.shape:
-            raise CodecError(f"its header says {_by(out.shape)}, but it holds {_by(array.shape)}")
         if not np.may_share_memory(array, out):
             out[...] = convert.to_dtype(array, self.wanted.output_type, self.wanted.dtype)
 

@@ -98,22 +98,24 @@ class Sequence(ListReader):
         names = tuple(self._paths.names[frame] for frame in frames.tolist())
         encoded = read_files(call, self._paths, frames, names, per_sample=length)
         job = Job(encoded, read_headers(encoded), Wanted(self.value("image_type").name))
-        first = job.shapes[::length]
-        odd = (job.shapes != np.repeat(first, length, axis=0)).any(axis=1)
-        if odd.any() and not job.failures:
-            index = int(odd.argmax())
-            raise call.problem(
-                f"a frame of shape {job.shapes[index].tolist()} follows one of {first[index // length].tolist()}",
-                sample=index // length,
-                source=names[index],
-            )
-        out = call.allocate(np.concatenate([np.full((len(first), 1), length), first], 1), UINT8, "FHWC")
-        failures = job.failures or decode(job, lambda _: out.unfolded())
+        failures = decode(job, lambda shapes: Batch.allocate(shapes, UINT8, "HWC"))
         if failures:
             index = min(failures)
             raise call.problem(
                 f"cannot decode the frame: {failures[index]}", sample=index // length, source=names[index]
             )
+        frames = job.out
+        first = frames.shapes[::length]
+        odd = (frames.shapes != np.repeat(first, length, axis=0)).any(axis=1)
+        if odd.any():
+            index = int(odd.argmax())
+            raise call.problem(
+                f"a frame of shape {frames.shapes[index].tolist()} follows one of {first[index // length].tolist()}",
+                sample=index // length,
+                source=names[index],
+            )
+        out = call.allocate(np.concatenate([np.full((len(first), 1), length), first], 1), UINT8, "FHWC")
+        call.kernels("copy").copy(frames.addresses, out.unfolded().addresses, frames.sizes, frames.itemsize)
         out.sources = names[::length]
         return out
 

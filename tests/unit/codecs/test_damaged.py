@@ -156,3 +156,15 @@ def test_several_exif_blocks(turns: tuple[int | None, ...], expected: int) -> No
     wanted = convert.upright(decode_one(plain), expected)
     np.testing.assert_array_equal(decode_one(data), wanted)
     assert peek(data).displayed_size == wanted.shape[:2]
+
+
+def test_damaged_exif_that_libraries_read_differently() -> None:
+    """A picture that its decoder does not turn is as it is stored, and its neighbours are unaffected."""
+    good = pictures.jpegs()["jpeg orientation 6"]
+    at = good.index(b"MM\0*") + 2
+    broken = good[:at] + b"\0\0" + good[at + 2 :]
+    (before, turned, after), failures = decode([good, broken, good])
+    assert not failures and turned is not None
+    assert peek(broken).displayed_size == (pictures.WIDTH, pictures.HEIGHT)
+    np.testing.assert_array_equal(before, after)
+    assert turned.shape in ((pictures.HEIGHT, pictures.WIDTH, 3), (pictures.WIDTH, pictures.HEIGHT, 3))
