@@ -42,7 +42,7 @@ def decode(job: Job, allocate: Callable[[Table], Batch], only: Mask | None = Non
     """
     job.out = allocate(job.shapes if only is None else np.where(only[:, None], job.shapes, 0))
     chosen = range(len(job)) if only is None else np.flatnonzero(only).tolist()
-    failures = {index: job.failures[index] for index in chosen if index in job.failures} if job.failures else {}
+    failures = {index: job.refused[index] for index in chosen if index in job.refused} if job.refused else {}
     groups: dict[Route, list[int]] = {}
     for index in chosen:
         if index not in failures:

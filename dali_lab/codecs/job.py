@@ -44,8 +44,10 @@ class Job:
         ``int64[N, 3]``: of the results; zeros for pictures that are refused.
     routes
         From :func:`~dali_lab.codecs.plan.plan`.
+    refused
+        Why pictures are not to be decoded at all, by index.
     failures
-        Why pictures are refused or could not be decoded, by index.
+        What backends said of pictures that they could not decode, by index.
     out
         The results, from :func:`~dali_lab.codecs.decoding.decode`.
     """
@@ -63,6 +65,7 @@ class Job:
         fixed = {"GRAY": 1, "ANY_DATA": 0}.get(wanted.output_type, 3)
         channels = np.full(len(data), fixed) if fixed else stored
         self.shapes = np.concatenate([self.windows[:, 2:] - self.windows[:, :2], channels[:, None]], axis=1)
+        self.refused: dict[int, CodecError] = {}
         self.failures: dict[int, CodecError] = {}
         # Products of sizes may have too many bits.
         good = (
@@ -75,7 +78,7 @@ class Job:
                 axis=1
             )
         for index in np.flatnonzero(~good).tolist():
-            self.failures[index] = headers.problems.get(index) or self._refusal(index)
+            self.refused[index] = headers.problems.get(index) or self._refusal(index)
             self.shapes[index] = 0
 
     def __len__(self) -> int:

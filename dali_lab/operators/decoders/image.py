@@ -163,7 +163,7 @@ class ImageDecoder(Operator):
     def _deferred(self, call: Call, job: Job) -> Batch | None:
         """The undecoded pictures of a chunk for the consumer's kernel, if it can decode them all."""
         upright = not job.wanted.adjust_orientation or bool((job.headers.table[:, ORIENTATION] == 1).all())
-        if job.wanted.output_type not in ("RGB", "BGR") or not upright or job.failures:
+        if job.wanted.output_type not in ("RGB", "BGR") or not upright or job.refused:
             return None
         if any(route[0] != LIBJPEG for route in job.routes) or not libjpeg.available():
             return None
@@ -209,7 +209,7 @@ class ImageDecoder(Operator):
         if gpu.device.kind == "cuda":
             decoder = gpu_decoder(gpu.device, bool(self.values.get("jpeg_fancy_upsampling")))
         job = Job(data, headers, wanted._replace(on_gpu=decoder is not None), windows)
-        there = [index for index, route in enumerate(job.routes) if GPU in route and index not in job.failures]
+        there = [index for index, route in enumerate(job.routes) if GPU in route and index not in job.refused]
         left = np.ones(len(data), np.bool_)
         if decoder is not None and there:
             job.out = call.allocate(job.shapes, self.value("dtype"), "HWC")
