@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum, unique
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from dali_lab.executor.bad_samples import BadSample
 
 Counts = npt.NDArray[np.int64]
+_CHECKPOINTS = "checkpoints"
 
 
 @unique
@@ -86,15 +88,20 @@ class PipelineIterator:
         self._size = int(size)
         self._reader_name = reader_name
         self._check_size()
+        self._open()
+
+    def _open(self) -> None:
+        """Begin where the pipelines are: at the start, or where their checkpoints were taken."""
         self._counter = 0
         self._ever_scheduled = False
         self._ever_consumed = False
+        self._end_is_due = False
         self._first_batch: Any = None
         for pipeline in self._pipes:
             with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
                 pipeline.build()
-        if reader_name:
-            self._read_meta(reader_name)
+        if self._reader_name:
+            self._read_meta(self._reader_name)
         self._enable_checkpointing = self._pipes[0].enable_checkpointing
         if any(pipeline.enable_checkpointing != self._enable_checkpointing for pipeline in self._pipes):
             raise IteratorError("must agree in enable_checkpointing", argument="pipelines")
@@ -200,8 +207,6 @@ class PipelineIterator:
                 ) from None
             # Restored at the end of an epoch: iteration begins with that end.
             self._end_is_due = self._auto_reset
-
-    _end_is_due = False
 
     def __next__(self) -> Any:
         self._ever_consumed = True
@@ -412,3 +417,37 @@ class PipelineIterator:
         if not self._enable_checkpointing:
             raise ValueError("no checkpoints can be taken: the pipelines were made without enable_checkpointing=True")
         return self._take_checkpoints() if self._ever_consumed else self._initial_checkpoints
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state after the last batch that was taken, as PyTorch's stateful objects give it: plain JSON values.
+
+        Raises
+        ------
+        ValueError
+            If checkpointing was not enabled.
+        """
+        return {_CHECKPOINTS: [base64.b64encode(checkpoint).decode("ascii") for checkpoint in self.checkpoints()]}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on after the batch at which a state was taken, of an iterator over the same pipelines.
+
+        The pipelines are built anew; batches that were computed ahead are dropped.
+
+        Raises
+        ------
+        ValueError
+            If checkpointing was not enabled.
+        FormatError
+            If the state is damaged, or that of other pipelines.
+        """
+        if not self._enable_checkpointing:
+            raise ValueError("no state can be loaded: the pipelines were made without enable_checkpointing=True")
+        try:
+            checkpoints = [base64.b64decode(text, validate=True) for text in state_dict[_CHECKPOINTS]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"this is no state of an iterator over pipelines ({error!r})") from None
+        if len(checkpoints) != len(self._pipes):
+            raise FormatError(f"this is the state of {len(checkpoints)} pipelines; there are {len(self._pipes)} here")
+        for pipeline, checkpoint in zip(self._pipes, checkpoints, strict=True):
+            pipeline._go_on_from(checkpoint)
+        self._open()

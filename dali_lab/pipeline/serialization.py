@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import warnings
 from collections.abc import Callable, Mapping
@@ -151,6 +152,14 @@ class PipelineFiles:
 
         runner = self._built()
         return dali_checkpoint.dumps(runner.checkpoint(iterator_data), runner.graph, self._dali_names)
+
+    def _go_on_from(self, checkpoint: bytes) -> None:
+        """Build anew, to go on from a checkpoint."""
+        if self._runner is not None:
+            self._runner.close()
+        self._runner = None
+        self._settings = dataclasses.replace(self._settings, checkpoint=checkpoint)
+        self.build()
 
     def _saved(self, graph: Graph) -> Checkpoint | None:
         """The checkpoint to go on from, if one was given."""
