@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab import Pipeline, fn, pipeline_def
+from dali_lab import Pipeline, fn, formats, pipeline_def
+from dali_lab.cli.entry import main
 from dali_lab.executor.bad_samples import TooManyBadSamples
+from dali_lab.formats.registry import FORMATS
 from dali_lab.model.errors import DaliLabError
 
 SIZE, BATCHES = 6, 3
@@ -415,3 +417,33 @@ def test_too_large_a_share_of_bad_samples_ends_the_run_naming_the_first(folder: 
 def test_a_wrong_policy_is_refused(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Pipeline(1, 1, None, **settings)
+
+
+@pytest.mark.parametrize("form", ["json", "dali-serialized", "python"])
+def test_the_policy_travels_with_the_graph(form: str) -> None:
+    pipeline = Pipeline(2, 1, None, on_error="replace", max_error_rate=0.25)
+    with pipeline:
+        pipeline.set_outputs(fn.random.uniform(range=(0.0, 1.0)))
+    again = Pipeline.from_graph(formats.loads(formats.dumps(pipeline.graph, form)))
+    assert (again.on_error, again.max_error_rate) == ("replace", 0.25)
+    silent = Pipeline(2, 1, None)
+    with silent:
+        silent.set_outputs(fn.random.uniform(range=(0.0, 1.0)))
+    assert "on_error" not in silent.graph.pipeline
+
+
+@pytest.mark.parametrize("form", ["nvidia-python", "dali-serialized"])
+def test_exports_to_nvidia_dali_say_that_the_policy_is_lost(form: str) -> None:
+    pipeline = Pipeline(2, 1, None, on_error="skip")
+    with pipeline:
+        pipeline.set_outputs(fn.random.uniform(range=(0.0, 1.0)))
+    assert any("ends at the first bad sample" in sentence for sentence in FORMATS[form].lost(pipeline.graph))
+
+
+def test_the_command_line_lists_bad_samples(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, files = damaged(PLAIN, folder)
+    path = folder / "graph.dali.json"
+    formats.dump(built(PLAIN, files, range(TOTAL)).graph, path)
+    assert main(["run", str(path), "--batches", "1", "--on-error", "replace"]) == 0
+    said = capsys.readouterr().out
+    assert "bad sample" in said and "truncated" in said and "01.jpg" in said
