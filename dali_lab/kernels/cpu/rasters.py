@@ -240,7 +240,7 @@ def decode(
     Parameters
     ----------
     functions
-        ``int64``: addresses of :data:`FUNCTIONS`; without PNG pictures, zeros will do.
+        ``int64``: addresses of :data:`FUNCTIONS`; with zeros, no PNG picture is decoded.
     addresses, lengths
         ``int64[N]``: the files' bytes.
     headers
@@ -262,7 +262,7 @@ def decode(
             room = max(room, (1 + headers[i, HEIGHT]) * headers[i, PITCH])
             longest = max(longest, lengths[i])
     unpacker: Any = 0
-    if room:
+    if room and functions[_NEW] != 0:
         unpacker = call0(functions[_NEW])
     raw, packed = np.empty(room + _BEYOND, np.uint8), np.empty(longest, np.uint8)
     for i in range(addresses.shape[0]):
