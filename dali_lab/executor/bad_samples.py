@@ -5,14 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 from dali_lab.model.errors import DaliLabError, OperatorError
 from dali_lab.schema.source import Draw
-
-if TYPE_CHECKING:
-    from dali_lab.graph.graph import Graph
 
 OnError = Literal["raise", "skip", "replace"]
 ON_ERROR: tuple[OnError, ...] = get_args(OnError)
@@ -78,29 +75,14 @@ class ErrorPolicy:
     Attributes
     ----------
     on_error
-        The answer for nodes that have none of their own.
-    nodes
-        The answers of those that have.
+        Leave bad samples out, or replace them; without a policy errors are raised.
     """
 
-    on_error: OnError = "raise"
-    nodes: Mapping[str, OnError] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, graph: Graph, on_error: OnError) -> ErrorPolicy | None:
-        """The policy of a graph; `None` where every error is raised."""
-        nodes = {name: node.arguments["on_error"] for name, node in graph.nodes.items() if "on_error" in node.arguments}
-        return cls(on_error, nodes) if {on_error, *nodes.values()} != {"raise"} else None
-
-    def answer(self, node: str | None) -> OnError:
-        """The answer to a failure of a node."""
-        return self.nodes.get(node or "", self.on_error)
+    on_error: OnError
 
     def covers(self, error: BaseException) -> bool:
         """Whether an error, located at its node, may make a sample bad: not so a lack of memory or a cancelled call."""
-        if not isinstance(error, DaliLabError) or isinstance(error.__cause__, MemoryError):
-            return False
-        return self.answer(error.node) != "raise"
+        return isinstance(error, DaliLabError) and not isinstance(error.__cause__, MemoryError)
 
 
 @dataclass(frozen=True)

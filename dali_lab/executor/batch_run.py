@@ -174,8 +174,7 @@ class BatchRun:
     @property
     def left_out(self) -> list[int]:
         """Positions that are dropped from the outputs."""
-        policy = self.policy
-        return [] if policy is None else sorted(p for p, f in self.bad.items() if policy.answer(f.error.node) == "skip")
+        return sorted(self.bad) if self.policy is not None and self.policy.on_error == "skip" else []
 
     def cancel(self) -> None:
         """Stop as soon as the running calls return."""

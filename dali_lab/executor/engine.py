@@ -38,7 +38,7 @@ inconsistent with this, it is a bug.
    thread waits for ever. Operators are closed when no thread runs them any more. A closed engine takes no batch;
    closing it again does nothing.
 
-6. Bad samples. With a `policy` that says "skip" or "replace" for the node at fault, a failure makes a sample bad:
+6. Bad samples. With a `policy` ("skip" or "replace") a failure makes a sample bad:
 
    - The bad sample is the one that the error names; where it names none, halves of the chunk are run by themselves
      until single samples fail. The other samples of the chunk go on. A sample whose results differ in type or number of

@@ -107,7 +107,7 @@ class Runner:
             batch_size=self.batch_size,
             transient=True,
             user_context=user_context,
-            policy=ErrorPolicy.of(graph, settings.on_error),
+            policy=None if settings.on_error == "raise" else ErrorPolicy(settings.on_error),
         )
         self.bad_samples = BadSampleLog(settings.max_error_rate)
         self.left_out: list[int] = []

@@ -24,9 +24,8 @@ def left_out(graph: Graph) -> list[str]:
 
 def left_out_of_dali(graph: Graph) -> list[str]:
     """What NVIDIA DALI does not have of a graph, in sentences."""
-    policies = [graph.pipeline.get("on_error"), *(node.arguments.get("on_error") for node in graph.nodes.values())]
     ends = [f"NVIDIA DALI ends at the first bad sample: {' and '.join(BEYOND_DALI)} have no effect there"]
-    return [*left_out(graph), *(ends if any(policy in ("skip", "replace") for policy in policies) else [])]
+    return [*left_out(graph), *(ends if graph.pipeline.get("on_error") in ("skip", "replace") else [])]
 
 
 def _unneeded(graph: Graph) -> list[str]:

@@ -81,7 +81,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         The answer to a sample that fails, such as a damaged file: ``"raise"`` ends the batch with the error;
         ``"replace"`` puts another good sample of the batch in its place, with its labels and all that sources gave for
         it and with random numbers of the place, so that batches stay full; ``"skip"`` leaves it out, so that batches
-        may be smaller, even empty. Nodes may have an `on_error` of their own. :attr:`bad_samples` lists them. Errors
+        may be smaller, even empty. :attr:`bad_samples` lists them. Errors
         that no other sample mends are raised.
     max_error_rate
         The largest share of bad samples among the last 1,000; where more are bad, the run ends with a
