@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from dali_lab.studio.connections import Port, Request
@@ -30,9 +32,23 @@ class Session(Workspace):
             if method not in HANDLERS:
                 raise DocumentError(f"This session does not know '{method}'.", "unknown_method")
             kind, handler = HANDLERS[method]
-            result = handler(self, request, msgspec.convert(params if isinstance(params, dict) else {}, kind))
+            result = handler(self, request, parameters(params, kind))
         except Exception as error:  # a request must always be answered
             request.fail(error)
         else:
             if result is not None:
                 request.answer(result)
+
+
+def parameters(params: object, kind: type[Any]) -> Any:
+    """The parameters of a request, checked.
+
+    Raises
+    ------
+    msgspec.ValidationError
+        If they are not what the method takes; it names the field.
+    """
+    try:
+        return msgspec.convert(params if isinstance(params, dict) else {}, kind)
+    except UnicodeEncodeError as error:
+        raise msgspec.ValidationError(f"a name is no text: {error}") from error

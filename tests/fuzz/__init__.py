@@ -1,1 +1,1 @@
-"""Long runs of the readers over damaged files."""
+"""Fuzzing: damaged files of every format that is read. ``python -m tests.fuzz`` runs it; RESULTS.md keeps figures."""
