@@ -82,6 +82,9 @@ class Renderer:
             return found
         missing = result.missing[output]
         described = summary(batch, evaluation.samples, missing, kind, roots, evaluation.total)
+        if missing:
+            shown = range(evaluation.samples)
+            described.output.lost = [evaluation.reason(sample) if sample in missing else None for sample in shown]
         pictures: list[Picture | None] = []
         for row in positions(len(batch), evaluation.samples, missing):
             if row is None:

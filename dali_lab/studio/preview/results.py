@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.failures import Cancelled
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
+from dali_lab.studio.protocol.values import SessionError
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,16 @@ class Evaluation:
         """Whether there is a batch for an edge."""
         result = self.results.get(edge.node)
         return result is not None and edge.output < len(result.outputs) and result.outputs[edge.output] is not None
+
+    def reason(self, sample: int) -> str:
+        """Why a sample is missing: the error of the node that lost it."""
+        for name, result in self.results.items():
+            for failure in result.failures:
+                if failure.sample == sample:
+                    said = SessionError.of(failure.error)
+                    file = f" ({os.path.basename(said.file)})" if said.file else ""
+                    return f"{name}: {said.message}{file}"
+        return ""
 
     def known(self) -> dict[Edge, Batch]:
         """All batches, by edge."""

@@ -57,7 +57,8 @@ class PreviewProgress(Wire):
 class OutputPreview(Wire):
     """An output for the samples sent: their shapes, pictures, and values as text or numbers where they are none.
 
-    `batch` counts all samples; `histogram` has 32 counts over `range`. Lists that would be empty are left out.
+    `batch` counts all samples; `histogram` has 32 counts over `range`. Samples that failed have an empty shape and no
+    picture; `lost` says why. Lists that would be empty are left out.
     """
 
     kind: Annotated[
@@ -75,6 +76,7 @@ class OutputPreview(Wire):
     numbers: list[Annotated[list[Value], Meta(extra={"typescript": "number[]"})] | None] | None = None
     labels: list[str | None] | None = None
     files: list[str | None] | None = None
+    lost: list[str | None] | None = None
 
 
 class Skipped(Wire):

@@ -8,7 +8,7 @@ import { useEditor, useResult, useValue } from './context';
 import { useSplit } from '../pictures/useSplit';
 import { Choice } from './controls/fields';
 import { bestPictures, Caption, useFocus } from './TrayViews';
-import { beforeFocus } from '../core/focus';
+import { beforeFocus, computed } from '../core/focus';
 import { t } from '../core/language';
 import './Compare.css';
 
@@ -71,7 +71,7 @@ interface Compared {
 function useOtherVersion(document: GraphDocument, id: string, index: number): (Picture | null)[] {
   const editor = useEditor();
   const iteration = useValue(editor.batch, ({ iteration }) => iteration);
-  const samples = useValue(editor.batch, ({ samples }) => samples);
+  const samples = useValue(editor.batch, computed);
   const size = useValue(editor.tray, (tray) => tray.size);
   const [pictures, setPictures] = useState<(Picture | null)[]>([]);
   const shown = useRef<(Picture | null)[]>([]);

@@ -7,7 +7,7 @@ import { isOutput } from '../core/edits';
 import { command, execute } from '../core/commands';
 import { formatEdge, type GraphNode } from '../core/document';
 import { DEVICES } from '../core/placement';
-import { asNumber, formatDtype, formatNumber, formatShape, formatTime } from '../core/values';
+import { asNumber, formatDtype, formatNumber, describeBatch, formatTime } from '../core/values';
 import { useEditor, useHint, useNode, useNodeView, useOperator, useResult, useValue } from './context';
 import { ArgumentRow } from './controls/ArgumentRow';
 import { TextField } from './controls/fields';
@@ -366,7 +366,7 @@ export function OutputFacts({ output }: { output: OutputResult }) {
     <>
       <dl className="facts muted">
         <dt>{t('Shape')}</dt>
-        <dd>{formatShape(output.shapes, output.batch)}</dd>
+        <dd>{describeBatch(output)}</dd>
         <dt>{t('Type')}</dt>
         <dd>{formatDtype(output.dtype)}</dd>
         <dt>{t('Layout')}</dt>

@@ -10,7 +10,8 @@ import {
 import { memo, useMemo } from 'react';
 import type { Point } from '../core/edits';
 import { parseEdge } from '../core/document';
-import { batchBytes, formatBytes, type Memory } from '../core/placement';
+import { batchBytes, type Memory } from '../core/placement';
+import { formatBytes } from '../core/values';
 import { useResult } from './context';
 import type { Box } from '../core/layout';
 import { labelPlace } from './labelPlace';

@@ -2,7 +2,8 @@
 import { useEffect, useState } from 'react';
 import { linkByKey } from '../core/actions';
 import { formatEdge, isArgument } from '../core/document';
-import { batchBytes, formatBytes, transferOf } from '../core/placement';
+import { batchBytes, transferOf } from '../core/placement';
+import { formatBytes } from '../core/values';
 import { useEditor, useValue } from './context';
 import { OutputFacts } from './Inspector';
 import { t } from '../core/language';

@@ -6,7 +6,7 @@ import type { Device, GraphNode } from '../core/document';
 import { showPanel } from '../core/folding';
 import { DEVICES } from '../core/placement';
 import { gpuTimeFigure, rateFigure } from '../core/runs';
-import { cutMiddle, formatDtype, formatShape, formatTime } from '../core/values';
+import { cutMiddle, formatDtype, describeBatch, formatTime } from '../core/values';
 import { useEditor, useResult, useValue } from './context';
 import { Menu } from './Menu';
 import { TitleField } from './TitleField';
@@ -140,7 +140,7 @@ export function Foot({ id }: { id: string }) {
   const [rate, gpuTime] = [rateFigure(run), gpuTimeFigure(run)];
   const output = result?.outputs[0];
   if (!result || (!output && result.time === null)) return null;
-  const shape = output ? formatShape(output.shapes, output.batch) : '';
+  const shape = output ? describeBatch(output) : '';
   const type = output ? `${formatDtype(output.dtype)} ${output.layout}`.trim() : '';
   return (
     <div className={`card-foot muted ${rate || gpuTime ? 'measured' : ''}`}>

@@ -1,6 +1,7 @@
 /** The line below: device, batch, seed, times, and what wants attention. */
 import { nextProblem } from '../core/navigation';
-import { formatBytes, transfers } from '../core/placement';
+import { transfers } from '../core/placement';
+import { formatBytes } from '../core/values';
 import { gpuMemoryFigure } from '../core/runs';
 import { formatTime, formatValue } from '../core/values';
 import { useEditor, useHint, useValue } from './context';

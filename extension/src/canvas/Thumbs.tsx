@@ -2,6 +2,7 @@
 import { memo } from 'react';
 import { t } from '../core/language';
 import type { OutputResult } from '../core/previews';
+import { Icon } from './icons';
 import './Thumbs.css';
 
 interface Properties {
@@ -32,12 +33,13 @@ export const Thumbs = memo(function Thumbs({ node, output, count, stale, onSampl
       {Array.from({ length: samples }, (_, sample) => {
         const image = output.images[sample];
         const text = output.values?.[sample] ?? '';
+        const lost = output.lost?.[sample];
         const label = output.labels?.[sample];
         const caption = [
           t('Sample %1 of %2', sample + 1, node),
           label,
           output.files?.[sample],
-          image ? null : text,
+          lost ?? (image ? null : text),
         ]
           .filter(Boolean)
           .join(' · ');
@@ -67,6 +69,10 @@ export const Thumbs = memo(function Thumbs({ node, output, count, stale, onSampl
                 width={image.width}
                 height={image.height}
               />
+            ) : lost != null ? (
+              <span className="thumb-lost" data-testid="lost-sample">
+                <Icon name="warning" size={14} />
+              </span>
             ) : (
               <span className="thumb-text ellipsis muted">{text}</span>
             )}

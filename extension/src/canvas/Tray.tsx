@@ -2,7 +2,7 @@
 import { useEffect, useState, type CSSProperties } from 'react';
 import { outputsOf } from '../core/catalogue';
 import { execute } from '../core/commands';
-import { asNumber, formatDtype, formatNumber, formatShape } from '../core/values';
+import { asNumber, formatDtype, formatNumber, describeBatch } from '../core/values';
 import type { TrayState } from '../core/editor';
 import { useEditor, useOperator, useNode, useResult, useValue } from './context';
 import { Histogram } from './plots';
@@ -88,7 +88,7 @@ function NodeTray({ id }: { id: string }) {
         />
         {output && (
           <span className="tray-facts ellipsis muted">
-            {formatShape(output.shapes, output.batch)} {formatDtype(output.dtype)} {output.layout}
+            {describeBatch(output)} {formatDtype(output.dtype)} {output.layout}
             {output.range && (
               <>
                 {' · '}

@@ -1,6 +1,7 @@
 /** The tray's views of a node: its batch, or one sample through all nodes before it. */
-import { useMemo } from 'react';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { lineage, type OutputRef } from '../core/document';
+import { TRAY_SAMPLES } from '../core/focus';
 import type { Picture } from '../core/pictures';
 import type { FocusResult, OutputResult } from '../core/previews';
 import { useEditor, useResult, useValue } from './context';
@@ -83,12 +84,42 @@ export function Batch({
               {overlays && <Overlays focus={focus} sample={sample} picture={pictures[sample]} />}
             </div>
           ) : (
-            <pre className="sample-text">{output?.values?.[sample] ?? ''}</pre>
+            <pre className={`sample-text ${output?.lost?.[sample] == null ? '' : 'lost'}`}>
+              {output?.lost?.[sample] ?? output?.values?.[sample] ?? ''}
+            </pre>
           )}
           <Caption output={output} sample={sample} />
         </figure>
       ))}
+      <More count={count} batch={output?.batch ?? 0} />
     </>
+  );
+}
+
+/** The rest of the batch: shown by a press, or when the tray is scrolled to its end. */
+function More({ count, batch }: { count: number; batch: number }) {
+  const editor = useEditor();
+  const end = useRef<HTMLButtonElement>(null);
+  const more = useCallback(
+    () => editor.batch.update((state) => ({ ...state, seen: Math.min(batch, count + TRAY_SAMPLES) })),
+    [editor, batch, count],
+  );
+  const left = batch > count;
+  useEffect(() => {
+    const body = end.current?.closest('.tray-body');
+    if (!left || !body) return;
+    const onScroll = (): void => {
+      if (body.scrollTop > 0 && body.scrollTop + body.clientHeight >= body.scrollHeight - 8) more();
+    };
+    body.addEventListener('scroll', onScroll);
+    return () => body.removeEventListener('scroll', onScroll);
+  }, [left, more]);
+  if (!left) return null;
+  return (
+    <button ref={end} type="button" className="more-samples muted" data-testid="more-samples" onClick={more}>
+      {t('%1 of %2 samples', count, batch)}
+      <strong>{t('Show more')}</strong>
+    </button>
   );
 }
 

@@ -4,7 +4,7 @@ import { Connection, RequestError } from './connection';
 import type { Facts, KnownOutput } from './connect';
 import { checkDocument, emptyDocument, parseEdge, type GraphDocument, type OutputRef } from './document';
 import { takeEvent } from './events';
-import { focusTaps, previewRequest } from './focus';
+import { focusTaps, previewRequest, TRAY_SAMPLES } from './focus';
 import { History } from './history';
 import { NoticeBoard, type NoticeOptions } from './noticeBoard';
 import { Observable, Slice } from './observable';
@@ -78,7 +78,7 @@ export class Editor {
     keymap: new Map(),
   });
   readonly panels = new Slice<Panels>({ palette: true, inspector: true, tray: true, minimap: true });
-  readonly batch = new Slice<BatchState>({ samples: 4, iteration: 0 });
+  readonly batch = new Slice<BatchState>({ samples: 4, seen: TRAY_SAMPLES, iteration: 0 });
   readonly tray = new Slice<TrayState>({ mode: 'batch', overlays: true, sample: 0, size: 200, output: 0 });
   readonly jobs = new Slice<JobState>({ run: null, lastRun: null });
   /** The panels that had no room when the width was last looked at. */

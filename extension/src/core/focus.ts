@@ -1,10 +1,12 @@
 /** The preview request: how many samples, how large, and which outputs are in focus. */
 import { lineage, parseEdge, type GraphDocument, type OutputRef } from './document';
-import type { Editor } from './editor';
+import type { BatchState, Editor } from './editor';
 import type { PreviewRequest } from './protocol';
 
 /** Size of a thumbnail at a node, in pixels of the page. */
 const THUMBNAIL = 112;
+/** Samples in the tray at first, and how many more it shows at a time. */
+export const TRAY_SAMPLES = 8;
 /** Most nodes that a sample is followed through. */
 const FOLLOWED = 10;
 
@@ -30,6 +32,9 @@ export function focusTaps(editor: Editor): OutputRef[] {
   return taps;
 }
 
+/** How many samples of the batch are computed. */
+export const computed = ({ samples, seen }: BatchState): number => Math.max(samples, seen);
+
 /** The next preview; null while nobody would see it or none can be made. */
 export function previewRequest(editor: Editor): Omit<PreviewRequest, 'run'> | null {
   const { id, capabilities } = editor.session.get();
@@ -41,7 +46,7 @@ export function previewRequest(editor: Editor): Omit<PreviewRequest, 'run'> | nu
   return {
     revision: editor.sync.revision.get(),
     iteration: editor.batch.get().iteration,
-    samples: editor.batch.get().samples,
+    samples: computed(editor.batch.get()),
     thumb: Math.round(THUMBNAIL * ratio),
     focus: focusTaps(editor),
     focus_size: Math.round(Math.max(256, editor.tray.get().size) * ratio),

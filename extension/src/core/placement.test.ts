@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as edits from './edits';
 import { bareEdge, emptyDocument, formatEdge, parseEdge, type GraphDocument } from './document';
-import { batchBytes, formatBytes, outputTransfer, transferOf, transfers } from './placement';
+import { batchBytes, outputTransfer, transferOf, transfers } from './placement';
+import { formatBytes } from './values';
 import type { OutputPreview } from './protocol';
 
 function graph(): GraphDocument {

@@ -459,7 +459,7 @@ export interface PreviewProgress {
   node: string;
 }
 
-/** An output for the samples sent: their shapes, pictures, and values as text or numbers where they are none. `batch` counts all samples; `histogram` has 32 counts over `range`. Lists that would be empty are left out. */
+/** An output for the samples sent: their shapes, pictures, and values as text or numbers where they are none. `batch` counts all samples; `histogram` has 32 counts over `range`. Samples that failed have an empty shape and no picture; `lost` says why. Lists that would be empty are left out. */
 export interface OutputPreview {
   kind: 'image' | 'mask' | 'tensor' | 'text' | 'audio' | 'encoded' | 'boxes';
   dtype: string;
@@ -474,6 +474,7 @@ export interface OutputPreview {
   numbers?: (number[] | null)[];
   labels?: (string | null)[];
   files?: (string | null)[];
+  lost?: (string | null)[];
 }
 
 /** Why a node was not computed: it waits for another one, or is off. */

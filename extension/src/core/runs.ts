@@ -1,5 +1,5 @@
 /** The results of a run, for nodes and for the GPU, as text. */
-import { formatBytes } from './placement';
+import { formatBytes } from './values';
 import type { NodeRun, RunDone } from './protocol';
 import { formatTime } from './values';
 import { t } from './language';

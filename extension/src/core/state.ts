@@ -165,7 +165,10 @@ export interface ViewState {
 
 /** The batch that previews show. */
 export interface BatchState {
+  /** Samples at each node. */
   samples: number;
+  /** Samples in the tray, which goes on through the batch; all of them are computed. */
+  seen: number;
   iteration: number;
 }
 

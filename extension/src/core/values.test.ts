@@ -11,6 +11,7 @@ import {
   formatValue,
   specialText,
   tidy,
+  describeBatch,
 } from './values';
 
 describe('evaluate', () => {
@@ -96,5 +97,37 @@ describe('numbers of an argument', () => {
     expect(fit(3.6, { name: 'x', type: 'int' })).toBe(4);
     expect(fit(-1, { name: 'x', type: 'float', minimum: 0 })).toBe(0);
     expect(tidy(0.30000000000000004, 0.01)).toBe(0.3);
+  });
+});
+
+describe('describeBatch', () => {
+  const pictures = { kind: 'image', layout: 'HWC', batch: 8 } as const;
+  it('says how many, of what and how large', () => {
+    expect(
+      describeBatch({
+        ...pictures,
+        shapes: [
+          [300, 451, 3],
+          [512, 384, 3],
+        ],
+      }),
+    ).toBe('8 pictures, 384–451 × 300–512');
+    expect(describeBatch({ ...pictures, layout: 'CHW', batch: 1, shapes: [[3, 24, 32]] })).toBe(
+      '1 picture, 32 × 24',
+    );
+    expect(describeBatch({ ...pictures, layout: 'FHWC', batch: 2, shapes: [[16, 24, 32, 3]] })).toBe(
+      '2 clips of 16 frames, 32 × 24',
+    );
+    expect(describeBatch({ kind: 'encoded', layout: '', batch: 2, shapes: [[38702], [76407]] })).toBe(
+      '2 files, 39 kB–76 kB',
+    );
+    expect(describeBatch({ kind: 'tensor', layout: '', batch: 8, shapes: [[]] })).toBe('8 numbers');
+    expect(describeBatch({ kind: 'tensor', layout: '', batch: 8, shapes: [[4, 2]] })).toBe('8 × 4×2');
+  });
+
+  it('leaves out what failed, and says so', () => {
+    const lost = { ...pictures, batch: 2, shapes: [[300, 451, 3], []], lost: [null, 'damaged'] };
+    expect(describeBatch(lost)).toBe('1 picture, 451 × 300 (1 failed)');
+    expect(describeBatch({ ...lost, shapes: [[], []], lost: ['a', 'b'] })).toBe('0 samples (2 failed)');
   });
 });

@@ -1,7 +1,8 @@
 /** Values as people read and write them: numbers with few digits, arithmetic in number fields, sizes and times. */
 import type { ArgumentDeclaration } from './catalogue';
 import type { Value } from './document';
-import { t } from './language';
+import { t, tn } from './language';
+import type { OutputPreview } from './protocol';
 
 /** A number as it is shown: no more digits than tell something. */
 export function formatNumber(value: number, digits = 4): string {
@@ -94,13 +95,61 @@ export function formatShape(shapes: readonly (readonly number[])[], batch: numbe
   const first = shapes[0];
   if (!first) return `${batch} ×`;
   if (first.length === 0) return t('%1 × scalar', batch);
-  const sizes = first.map((_, axis) => {
-    const values = shapes.map((shape) => shape[axis] ?? 0);
-    const low = Math.min(...values);
-    const high = Math.max(...values);
-    return low === high ? String(low) : `${low}–${high}`;
-  });
-  return `${batch} × ${sizes.join('×')}`;
+  return `${batch} × ${first.map((_, axis) => spanOf(shapes.map((shape) => shape[axis] ?? 0))).join('×')}`;
+}
+
+/** Bytes as people read them: 720 kB. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 1e6) return `${(bytes / 1e3).toFixed(bytes < 1e4 ? 1 : 0)} kB`;
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}
+
+function spanOf(values: readonly number[], format: (value: number) => string = String): string {
+  const [low, high] = [format(Math.min(...values)), format(Math.max(...values))];
+  return low === high ? low : `${low}–${high}`;
+}
+
+type Described = Pick<OutputPreview, 'kind' | 'layout' | 'shapes' | 'batch' | 'lost' | 'values'>;
+
+/** A batch in words: "8 pictures, 300–512 × 384"; channels are named unless they are three. */
+export function describeBatch({ kind, layout, shapes, batch, lost }: Described): string {
+  const there = shapes.filter((_, sample) => lost?.[sample] == null);
+  const missing = shapes.length - there.length;
+  const text = describeSamples(kind, layout, there, batch - missing);
+  return missing === 0 ? text : t('%1 (%2 failed)', text, missing);
+}
+
+function describeSamples(
+  kind: Described['kind'],
+  layout: string,
+  shapes: readonly (readonly number[])[],
+  count: number,
+): string {
+  const extent = (letter: string): string =>
+    spanOf(shapes.map((shape) => shape[layout.indexOf(letter)] ?? 0));
+  const first = shapes[0];
+  if (!first) return tn('%1 sample', '%1 samples', count);
+  if (kind === 'encoded') {
+    const sizes = spanOf(
+      shapes.map((shape) => shape[0] ?? 0),
+      formatBytes,
+    );
+    return t('%1, %2', tn('%1 file', '%1 files', count), sizes);
+  }
+  if (layout.includes('H') && layout.includes('W')) {
+    const colour = !layout.includes('C') || extent('C') === '3';
+    const axes = ['W', 'H', ...(layout.includes('D') ? ['D'] : []), ...(colour ? [] : ['C'])];
+    const size = axes.map(extent).join(' × ');
+    if (layout.includes('D')) return t('%1, %2', tn('%1 volume', '%1 volumes', count), size);
+    if (layout.startsWith('F')) {
+      return t('%1 of %2 frames, %3', tn('%1 clip', '%1 clips', count), extent('F'), size);
+    }
+    const what = kind === 'mask' ? tn('%1 mask', '%1 masks', count) : tn('%1 picture', '%1 pictures', count);
+    return t('%1, %2', what, size);
+  }
+  if (first.length === 0) return tn('%1 number', '%1 numbers', count);
+  return formatShape(shapes, count);
 }
 
 /** A long name with its middle left out. */

@@ -63,7 +63,7 @@ def test_a_group_is_opened_edited_saved_and_exported(shown: Document) -> None:
     shown.choose("resize")
     shown.set_argument("resize", "size", [48, 32])
     shown.idle()
-    shown.wait(lambda: "48×32" in shown.node("resize").inner_text(), "the pictures have another size")
+    shown.wait(lambda: "32 × 48" in shown.node("resize").inner_text(), "the pictures have another size")
     shown.still()
     frame.click(position={"x": 10, "y": 8}, button="right")
     shown.find('[role="menu"] [data-item="collapse"]').click()

@@ -69,7 +69,7 @@ def test_kernel_of_a_notebook_is_shared_and_left_running(shown: Document) -> Non
     )
     try:
         shown.set_argument("decode", "output_type", "GRAY")
-        shown.wait(lambda: "×1" in shown.node("decode").inner_text(), "the canvas waits for the cell")
+        shown.wait(lambda: "× 1" in shown.node("decode").inner_text(), "the canvas waits for the cell")
         assert shown.page.evaluate("window.cell") == "runs"
     finally:
         shown.ask("(widget) => widget.context.sessionContext.session.kernel.interrupt()")

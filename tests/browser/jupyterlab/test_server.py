@@ -20,7 +20,7 @@ def test_server_goes_away_and_returns(tmp_path: Path, browser: Any) -> None:
         lab.start()
         shown.find(f'{EDITOR}[data-connection="connected"]').wait_for()
         shown.idle()
-        shown.wait(lambda: "×1" in shown.node("decode").inner_text(), "what was changed meanwhile is not shown")
+        shown.wait(lambda: "× 1" in shown.node("decode").inner_text(), "what was changed meanwhile is not shown")
     # The browser itself speaks of each request that found no server.
     assert not [each for each in tab.problems if is_ours(each) and "ERR_CONNECTION_REFUSED" not in each]
     assert tab.hosts <= {"127.0.0.1"}
