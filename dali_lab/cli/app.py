@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dali_lab.cli.options import Commands
+from dali_lab.model.errors import DaliLabError
 
 if TYPE_CHECKING:
+    from dali_lab.studio.server.access import Access
     from dali_lab.studio.session import Session
+
+TOKEN_VARIABLE = "DALI_LAB_TOKEN"
 
 
 def add(commands: Commands) -> None:
@@ -23,6 +29,27 @@ def add(commands: Commands) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine alone)")
     parser.add_argument("--port", type=_port, default=None, help="port to listen on (default: a free one from 5080 on)")
     parser.add_argument("--no-browser", action="store_true", help="print the address without opening it")
+    door = parser.add_argument_group("who may use it")
+    key = door.add_mutually_exclusive_group()
+    key.add_argument(
+        "--token",
+        metavar="TEXT",
+        help=f"the token that opens the app (default: {TOKEN_VARIABLE}, or one drawn at random); "
+        f"others can read options in the list of processes, so prefer {TOKEN_VARIABLE} or a file",
+    )
+    key.add_argument(
+        "--password-file", metavar="FILE", help="file that nobody else can read, with the password on its first line"
+    )
+    door.add_argument("--certfile", metavar="FILE", help="certificate for TLS, in PEM format")
+    door.add_argument("--keyfile", metavar="FILE", help="private key of the certificate, where it is not in the file")
+    door.add_argument("--prefix", metavar="PATH", default="", help="path under which a proxy shows the app")
+    door.add_argument(
+        "--allow-host",
+        metavar="HOST",
+        action="append",
+        default=[],
+        help="host name under which a proxy shows the app; can be repeated",
+    )
     parser.set_defaults(function=_app)
 
 
@@ -38,8 +65,10 @@ def _app(options: argparse.Namespace) -> int:
     import threading
 
     from dali_lab.studio.hosts.application import start_session
+    from dali_lab.studio.server.access import LOOPBACK
     from dali_lab.studio.warming import compile_in_background
 
+    access = _access(options)
     session = start_session(graph=options.graph, data=options.data)
     compiler = None
     # Being told to end is the same as Ctrl-C: what is unsaved is kept. A shell starts programs in the background
@@ -50,15 +79,17 @@ def _app(options: argparse.Namespace) -> int:
         # The first preview is computed while the server is imported and the browser opens.
         session.warm()
         compiler = compile_in_background()
-        from dali_lab.studio.hosts.panel_app import AppServer, open_browser
+        from dali_lab.studio.hosts.opening import opened_in_browser
+        from dali_lab.studio.hosts.panel_app import AppServer
 
-        server = AppServer(session, options.host, options.port or 0)
+        server = AppServer(session, options.host, options.port or 0, access=access)
         try:
-            print(f"DALI Lab is at {server.address}   (Ctrl-C ends it)", flush=True)
-            _say_who_can_reach(options.host)
-            if not options.no_browser:
-                open_browser(server.address)
-            with contextlib.suppress(KeyboardInterrupt):
+            address = server.url if options.password_file else server.address
+            print(f"DALI Lab is at {address}   (Ctrl-C ends it)", flush=True)
+            if options.host not in LOOPBACK:
+                _say_how_it_is_reached(server.port, access)
+            shown = None if options.no_browser else server.address
+            with opened_in_browser(shown), contextlib.suppress(KeyboardInterrupt):
                 threading.Event().wait()
         finally:
             _leave_soon(session)
@@ -72,9 +103,54 @@ def _app(options: argparse.Namespace) -> int:
     return 0
 
 
-def _say_who_can_reach(host: str) -> None:
-    if host not in ("127.0.0.1", "localhost", "::1"):
-        print("Everyone who can reach this address can read and write files as you.", flush=True)
+def _access(options: argparse.Namespace) -> Access:
+    """Who may use the app, by the options and the environment.
+
+    Raises
+    ------
+    DaliLabError
+        If the token is too short, or the password file cannot be used.
+    """
+    from dali_lab.studio.server.access import Access
+
+    if options.keyfile and not options.certfile:
+        raise DaliLabError("a key needs its certificate: give --certfile, too")
+    token = options.token
+    if options.password_file:
+        token = password_in(Path(options.password_file))
+    elif token is None:
+        token = os.environ.get(TOKEN_VARIABLE) or None
+    return Access(
+        **({} if token is None else {"token": token}),
+        prefix=options.prefix,
+        names=tuple(options.allow_host),
+        certificate=options.certfile and Path(options.certfile),
+        private_key=options.keyfile and Path(options.keyfile),
+    )
+
+
+def password_in(path: Path) -> str:
+    """The first line of a file that its owner alone can read.
+
+    Raises
+    ------
+    DaliLabError
+        If others can read it; OSError if nobody can.
+    """
+    with open(path, encoding="utf-8") as file:
+        if sys.platform != "win32" and os.fstat(file.fileno()).st_mode & 0o077:
+            raise DaliLabError(f"others can read {path}: take that from them with chmod 600")
+        return file.readline().strip()
+
+
+def _say_how_it_is_reached(port: int, access: Access) -> None:
+    print("Other machines reach this address; whoever has the token reads and writes files as you.", flush=True)
+    if access.certificate is None:
+        print(
+            "Nothing is encrypted: give --certfile and --keyfile, or leave --host away and reach the app through "
+            f"'ssh -L {port}:localhost:{port}' and the host.",
+            flush=True,
+        )
 
 
 def _leave_soon(session: Session) -> None:

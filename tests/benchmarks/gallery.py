@@ -69,7 +69,7 @@ def in_the_browser() -> None:
             for attempt in range(3):
                 page = browser.new_page(viewport={"width": 1600, "height": 1000})
                 began = time.perf_counter()
-                page.goto(server.address + "gallery")
+                page.goto(server.link("gallery"))
                 page.wait_for_function(_WALL)
                 print(f"page {attempt + 1}: wall with all its pictures after {time.perf_counter() - began:.2f} s")
                 if attempt < 2:

@@ -38,7 +38,7 @@ def wall(app: App, browser: Any) -> Iterator[Tab]:
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     tab = Tab(context.new_page())
-    tab.page.goto(app.address + "gallery")
+    tab.page.goto(app.server.link("gallery"))
     tab.page.wait_for_selector('[data-testid="gallery-tile"] img')
     yield tab
     context.close()

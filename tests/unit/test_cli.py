@@ -226,9 +226,11 @@ def test_app_serves_prints_its_address_and_ends_cleanly(graph: Path, tmp_path: P
         last.start()
         line = process.stdout.readline()
         last.cancel()
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
+        found = re.search(r"(http://127\.0\.0\.1:\d+/)\?token=\S{32}", line)
         assert found is not None, f"it said {line!r}"
-        with urllib.request.urlopen(found[0], timeout=120) as page:
+        keeps_cookies = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        keeps_cookies.open(found[0], timeout=120).close()
+        with keeps_cookies.open(found[1], timeout=120) as page:
             text = page.read().decode()
         assert "<title>DALI Lab</title>" in text
         assert "cdn." not in text

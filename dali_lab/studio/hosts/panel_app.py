@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import errno
 import socket
 import threading
-import webbrowser
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import panel as pn
+from bokeh.server.server import BaseServer
+from bokeh.server.tornado import BokehTornado
+from panel.io.application import build_applications
+from panel.io.server import get_static_routes
+from tornado.netutil import bind_sockets
 
 from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.bundle import BUNDLE, require_bundle
 from dali_lab.studio.panel_editor import DaliLabEditor
+from dali_lab.studio.server.access import EVERYWHERE, Access
+from dali_lab.studio.server.door import Door
+from dali_lab.studio.server.http import LARGEST_MESSAGE, Server
+from dali_lab.studio.server.policy import SecurityHeaders
 from dali_lab.studio.session import Session
 
 ICON = BUNDLE.parents[1] / "icon.svg"
 DEFAULT_PORT = 5080
-_LOCAL = ("127.0.0.1", "localhost")
-_ATTEMPTS = 10
 
 
 class AppServer:
@@ -35,35 +41,53 @@ class AppServer:
         Where to listen; port 0 takes a free one.
     title
         The page's title.
+    access
+        The token, and the addresses that it answers at; by default a token drawn at random.
 
     Raises
     ------
     DaliLabError
-        If the port is taken, or the editor was not built.
+        If the port is taken, the certificate cannot be used, or the editor was not built.
     """
 
-    def __init__(self, session: Session, host: str = "127.0.0.1", port: int = 0, title: str = "DALI Lab") -> None:
+    def __init__(
+        self,
+        session: Session,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        title: str = "DALI Lab",
+        access: Access | None = None,
+    ) -> None:
         require_bundle()
         self.session = session
         self.host = host
-        self.port = port
+        self.access = access or Access()
+        sockets = listening(host, port)
+        self.port = int(sockets[0].getsockname()[1])
+        self._tls = self.access.tls()
         self._ready = threading.Event()
-        self._failure: BaseException | None = None
         self._server: Any = None
         self._loop: Any = None
         self._title = title
-        self._thread = threading.Thread(target=self._serve, name="dali-lab-server", daemon=True)
+        self._thread = threading.Thread(target=self._serve, args=(sockets,), name="dali-lab-server", daemon=True)
         self._thread.start()
         self._ready.wait()
-        if self._failure is not None:
-            reason = getattr(self._failure, "strerror", None) or str(self._failure)
-            raise DaliLabError(f"cannot listen on {host}, port {self.port}: {reason}")
 
     @property
     def address(self) -> str:
-        """The page's URL."""
-        host = "127.0.0.1" if self.host in ("0.0.0.0", "::", "") else self.host
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
+        """The page's URL, with the token."""
+        return self.link()
+
+    def link(self, page: str = "") -> str:
+        """The URL of a page, with the token that opens it."""
+        return f"{self.url}{page}?token={quote(self.access.token)}"
+
+    @property
+    def url(self) -> str:
+        """The URL that all pages begin with."""
+        host = "127.0.0.1" if self.host in EVERYWHERE else self.host
+        scheme = "http" if self.access.certificate is None else "https"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}{self.access.prefix}/"
 
     def close(self) -> None:
         """Stop listening; can be called again."""
@@ -77,58 +101,46 @@ class AppServer:
         self._server.stop(wait=False)
         loop.stop()
 
-    def _serve(self) -> None:
+    def _serve(self, sockets: list[socket.socket]) -> None:
         import asyncio
 
         from tornado.ioloop import IOLoop
 
-        try:
-            asyncio.set_event_loop(asyncio.new_event_loop())
-            self._loop = IOLoop.current()
-            self._server = self._listen()
-            self._server.start()
-        except BaseException as error:  # told to the thread that waits
-            self._failure = error
-            self._ready.set()
-            return
+        asyncio.set_event_loop(asyncio.new_event_loop())
+        self._loop = IOLoop.current()
+        application = self._application()
+        self._door = Door(application, self.access, self.host, self.port)
+        self._http = Server(self._door, ssl_options=self._tls)
+        self._door.on_admitted = self._http.admit
+        self._http.add_sockets(sockets)
+        self._server = BaseServer(self._loop, application, self._http)
+        self._server.start()
         self._loop.add_callback(self._ready.set)
         self._loop.start()
-        self._loop_ended()
 
-    def _loop_ended(self) -> None:
-        self._ready.set()
-
-    def _listen(self) -> Any:
-        demanded = bool(self.port)
-        for _ in range(_ATTEMPTS):
-            if not demanded:
-                self.port = free_port(self.host)
-            try:
-                return self._server_at(self.port)
-            except OSError as error:  # another program may have taken a port that was free a moment ago
-                if demanded or error.errno != errno.EADDRINUSE:
-                    raise
-        return self._server_at(self.port)
-
-    def _server_at(self, port: int) -> Any:
-        return pn.io.server.get_server(
-            {
-                "/": page(self.session, self._title),
-                "/gallery": page(self.session, f"{self._title}: gallery", view="gallery"),
-            },
-            port=port,
-            address=self.host,
-            websocket_origin=origins(self.host, port),
-            loop=self._loop,
-            title=self._title,
-            show=False,
-            start=False,
-            verbose=False,
-            location=False,
+    def _application(self) -> BokehTornado:
+        pages = {
+            "/": page(self.session, self._title),
+            "/gallery": page(self.session, f"{self._title}: gallery", view="gallery"),
+        }
+        return BokehTornado(
+            build_applications(pages, title=self._title, location=False),  # type: ignore[arg-type]
+            # The door looks at hosts and origins, for pages and websockets alike.
+            extra_websocket_origins=["*"],
+            extra_patterns=get_static_routes({}),  # type: ignore[no-untyped-call] # where Panel has the editor's script
+            secret_key=self.access.derived("sessions of pages").encode(),
+            sign_sessions=True,
+            # A page has the headers and cookies that its server remembers in its text, where scripts can read them.
+            include_headers=[],
+            include_cookies=[],
             ico_path="none",
+            use_index=False,
             keep_alive_milliseconds=15_000,
             check_unused_sessions_milliseconds=5_000,
             unused_session_lifetime_milliseconds=20_000,
+            websocket_max_message_size_bytes=LARGEST_MESSAGE,
+            transforms=[SecurityHeaders],
+            log_function=lambda handler: None,  # the door logs refusals, and not each of many
         )
 
 
@@ -154,34 +166,19 @@ def icon() -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(ICON.read_bytes()).decode("ascii")
 
 
-def free_port(host: str, wanted: int = DEFAULT_PORT) -> int:
-    """`wanted` or one of the ports after it, whichever is the first that is free; else any."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for port in (*range(wanted, wanted + 20), 0):
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-            except OSError as error:
-                if port == 0:
-                    raise DaliLabError(f"cannot listen on {host}: {error.strerror or error}") from error
-                continue
-            return int(probe.getsockname()[1])
+def listening(host: str, port: int) -> list[socket.socket]:
+    """Sockets that listen at an address; for port 0 at the first of the usual ports that is free, or at any.
+
+    Raises
+    ------
+    DaliLabError
+        If there is no such address, or the port is taken.
+    """
+    for wanted in [port] if port else [*range(DEFAULT_PORT, DEFAULT_PORT + 20), 0]:
+        try:
+            return bind_sockets(wanted, host)
+        except OSError as error:
+            if wanted == port or error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                reason = error.strerror or error
+                raise DaliLabError(f"cannot listen on {host}, port {wanted}: {reason}") from error
     raise AssertionError("port 0 is always tried")
-
-
-def origins(host: str, port: int) -> list[str]:
-    """Pages from which a browser may talk to the server: its own, under each of the machine's names."""
-    names = {host, *(_LOCAL if host in _LOCAL or host in ("0.0.0.0", "::", "") else ())}
-    if host in ("0.0.0.0", "::", ""):
-        own = socket.gethostname()
-        names |= {own, socket.getfqdn()}
-        with contextlib.suppress(OSError):
-            names |= {str(entry[4][0]) for entry in socket.getaddrinfo(own, None)}
-    # Bokeh knows no IPv6 addresses here.
-    return sorted(f"{name}:{port}" for name in names if name and ":" not in name)
-
-
-def open_browser(address: str) -> None:
-    """Open the page in the person's browser, without waiting for it."""
-    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

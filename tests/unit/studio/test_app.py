@@ -83,47 +83,28 @@ def test_catalogue_is_plain_and_whole() -> None:
             assert arg["type"] in ("float", "int", "bool", "string", "enum", "dtype", "layout", "any"), arg
 
 
-def test_server_listens_here_alone_and_says_when_it_cannot() -> None:
+def test_server_says_when_it_cannot_listen() -> None:
     import socket
 
     from dali_lab.studio.hosts import panel_app
 
-    assert panel_app.origins("127.0.0.1", 5080) == ["127.0.0.1:5080", "localhost:5080"]
-    everywhere = panel_app.origins("0.0.0.0", 5080)
-    assert "127.0.0.1:5080" in everywhere
-    assert not any(name.startswith("*") for name in everywhere)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert panel_app.free_port("127.0.0.1", port) != port
-        if panel_app.BUNDLE.is_file():
-            session = start_session(recovery=None, data=".")
-            try:
-                with pytest.raises(DaliLabError, match=f"cannot listen on 127.0.0.1, port {port}"):
-                    panel_app.AppServer(session, port=port)
-            finally:
-                session.close()
+        with pytest.raises(DaliLabError, match=f"cannot listen on 127.0.0.1, port {port}"):
+            panel_app.listening("127.0.0.1", port)
 
 
-def test_a_port_taken_at_the_last_moment_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_usual_port_that_is_taken_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
     from dali_lab.studio.hosts import panel_app
 
-    if not panel_app.BUNDLE.is_file():
-        pytest.skip("the editor is not built: run 'jlpm build' in extension/")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        port = taken.getsockname()[1]
-        found = panel_app.free_port
-        offers = iter([port])
-        monkeypatch.setattr(panel_app, "free_port", lambda host: next(offers, None) or found(host))
-        session = start_session(recovery=None, data=".")
-        try:
-            server = panel_app.AppServer(session)
-            server.close()
-            assert server.port != port
-        finally:
-            session.close()
+        monkeypatch.setattr(panel_app, "DEFAULT_PORT", taken.getsockname()[1])
+        (found,) = panel_app.listening("127.0.0.1", 0)
+        with found:
+            assert found.getsockname()[1] != taken.getsockname()[1]

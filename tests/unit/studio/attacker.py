@@ -1,0 +1,72 @@
+"""A client of its own, which talks to the app's server by sockets, HTTP and websockets as an attacker would."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import re
+from dataclasses import dataclass
+
+from tornado.httpclient import HTTPClientError, HTTPRequest
+from tornado.websocket import websocket_connect
+
+from dali_lab.studio.hosts.panel_app import AppServer
+
+PATIENCE = 120
+
+
+@dataclass
+class Answer:
+    """What the server answers."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def cookie(self) -> str:
+        """Name and value of the cookie that it sets."""
+        return self.headers["Set-Cookie"].split(";")[0]
+
+
+class Attacker:
+    """Sends requests to a server; none has a token or a cookie, except as said."""
+
+    def __init__(self, server: AppServer) -> None:
+        self.server = server
+        self.port = server.port
+
+    def ask(self, path: str = "/", method: str = "GET", body: str | None = None, **headers: str) -> Answer:
+        """Send a request; headers are written ``Sec_Fetch_Site="none"``."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            connection.request(method, path, body, {name.replace("_", "-"): text for name, text in headers.items()})
+            answer = connection.getresponse()
+            return Answer(answer.status, dict(answer.getheaders()), answer.read().decode("utf-8", "replace"))
+        finally:
+            connection.close()
+
+    def cookie(self) -> str:
+        """The cookie of somebody who has the token."""
+        return self.ask(f"/?token={self.server.access.token}").cookie
+
+    def page_token(self, cookie: str, path: str = "/", **headers: str) -> str:
+        """What the page tells its websocket to begin with."""
+        found = re.search(r'"token":"([^"]+)"', self.ask(path, Cookie=cookie, **headers).text)
+        assert found is not None
+        return found[1]
+
+    def websocket(self, page_token: str = "made.up", path: str = "/ws", **headers: str) -> int:
+        """The status with which a websocket is answered; 101 where it opens."""
+
+        async def connect() -> int:
+            url = f"ws://127.0.0.1:{self.port}{path}"
+            request = HTTPRequest(url, headers={name.replace("_", "-"): text for name, text in headers.items()})
+            try:
+                connection = await websocket_connect(request, subprotocols=["bokeh", page_token])
+            except HTTPClientError as error:
+                return error.code
+            connection.close()
+            return 101
+
+        return asyncio.run(connect())

@@ -1,0 +1,301 @@
+"""The app's door: who is let in and who is refused, tried by a client of its own."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dali_lab.cli.app import password_in
+from dali_lab.model.errors import DaliLabError
+from dali_lab.studio.bundle import BUNDLE
+from dali_lab.studio.hosts.panel_app import AppServer
+from dali_lab.studio.server import http as server_http
+from dali_lab.studio.server.access import Access, host_names, split_host
+from dali_lab.studio.session import Session
+from tests.proxy import Proxy
+from tests.unit.studio.attacker import PATIENCE, Attacker
+
+pytestmark = pytest.mark.skipif(not BUNDLE.is_file(), reason="the editor is not built: run 'jlpm build' in extension/")
+BUNDLE_PATH = "/components/dali_lab.studio.panel_editor/DaliLabEditor/_bundle_path/static/editor.js"
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    made = Session()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def server(session: Session) -> Iterator[AppServer]:
+    made = AppServer(session)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def attacker(server: AppServer) -> Attacker:
+    return Attacker(server)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/gallery", "/autoload.js", "/gallery/autoload.js", "/metadata", "/gallery/metadata", "/favicon.ico",
+     "/static/js/bokeh.min.js", "/static/extensions/panel/panel.min.js", BUNDLE_PATH, "/nothing", "//", "/ws",
+     "/gallery/ws", "/static/../../etc/passwd"],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
+def test_nothing_answers_without_the_token(attacker: Attacker, path: str, method: str) -> None:
+    answer = attacker.ask(path, method)
+    assert answer.status == 403
+    assert "Set-Cookie" not in answer.headers
+    assert "Bokeh" not in answer.text
+    assert "dali-lab app" in answer.text or not answer.text, "it says where the token is"
+
+
+def test_the_token_becomes_a_cookie_and_leaves_the_address(attacker: Attacker) -> None:
+    answer = attacker.ask(f"/gallery?token={attacker.server.access.token}")
+    assert answer.status == 200
+    assert attacker.server.access.token not in str(answer.headers) + answer.text
+    assert 'content="0;url=/gallery"' in answer.text
+    flags = {flag.strip() for flag in answer.headers["Set-Cookie"].split(";")[1:]}
+    assert flags == {"HttpOnly", "SameSite=Strict", "Path=/"}
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert answer.headers["Cache-Control"] == "no-store"
+    page = attacker.ask("/", Cookie=answer.cookie)
+    assert page.status == 200
+    assert "<title>DALI Lab</title>" in page.text
+    assert answer.cookie.partition("=")[2] not in page.text, "scripts cannot read the cookie"
+    assert attacker.ask(BUNDLE_PATH, Cookie=answer.cookie).status == 200
+
+
+@pytest.mark.parametrize("token", ["", "x", "old-token-of-an-earlier-start", "ü" * 32, "a" * 5000])
+def test_a_wrong_token_is_refused(attacker: Attacker, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from urllib.parse import quote
+
+    monkeypatch.setattr("dali_lab.studio.server.door._WRONG_SECONDS", 0.01)
+    answer = attacker.ask(f"/?token={quote(token)}")
+    assert answer.status == 403
+    assert "Set-Cookie" not in answer.headers
+    assert attacker.ask("/enter", "POST", f"token={quote(token)}").status == 403
+
+
+def test_a_typed_token_is_taken(attacker: Attacker) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded", "Origin": attacker.server.url.rstrip("/")}
+    answer = attacker.ask("/enter", "POST", f"token={attacker.server.access.token}", **form)
+    assert answer.status == 200
+    assert attacker.ask("/", Cookie=answer.cookie).status == 200
+
+
+def test_many_wrong_tokens_are_told_to_wait(attacker: Attacker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dali_lab.studio.server.door._MOST_WRONG", 0)
+    assert attacker.ask("/?token=wrong").status == 429
+    assert attacker.ask(f"/?token={attacker.server.access.token}").status == 200, "the right one is taken at once"
+
+
+def test_tokens_are_drawn_at_random_and_short_ones_refused() -> None:
+    assert Access().token != Access().token
+    assert len(Access().token) >= 32
+    assert "token" not in repr(Access())
+    for token in ("", "short", "a b\nc d e f", "ünicode-token"):
+        with pytest.raises(DaliLabError, match="a token has at least 8"):
+            Access(token)
+
+
+def test_a_cookie_of_another_port_is_refused(attacker: Attacker, session: Session) -> None:
+    other = AppServer(session, access=Access(attacker.server.access.token))
+    try:
+        _, _, value = Attacker(other).cookie().partition("=")
+        for name in (f"dali-lab-{attacker.server.port}", f"dali-lab-{other.port}"):
+            assert attacker.ask("/", Cookie=f"{name}={value}").status == 403
+    finally:
+        other.close()
+
+
+def test_the_websocket_opens_for_the_page_alone(attacker: Attacker) -> None:
+    cookie = attacker.cookie()
+    token = attacker.page_token(cookie)
+    own = attacker.server.url.rstrip("/")
+    assert attacker.websocket(token) == 403, "without the cookie"
+    assert attacker.websocket(token, Cookie="dali-lab-5080=made-up") == 403
+    assert attacker.websocket(token, Cookie=cookie, Origin="http://evil.example") == 403
+    assert attacker.websocket(token, Cookie=cookie, Origin="http://127.0.0.1:1") == 403, "another port's page"
+    assert attacker.websocket(token, Cookie=cookie, Origin="null") == 403
+    assert attacker.websocket(token, Cookie=cookie, Host="evil.example") == 403
+    assert attacker.websocket(token, Cookie=cookie, Origin=own) == 101
+
+
+def test_foreign_hosts_and_origins_are_refused(attacker: Attacker) -> None:
+    cookie, port = attacker.cookie(), attacker.server.port
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "", "a@localhost", "[", "x" * 300):
+        assert attacker.ask("/", Cookie=cookie, Host=host).status in (400, 403)
+    for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}"):
+        assert attacker.ask("/", Cookie=cookie, Host=host).status == 200
+    tunnel = attacker.ask(f"/?token={attacker.server.access.token}", Host="localhost:9000").cookie
+    assert attacker.ask("/", Cookie=tunnel, Host="localhost:9000", Origin="http://localhost:9000").status == 200
+    for origin in ("http://evil.example", f"http://localhost:{port + 1}", "null", "file://", "http://[", ""):
+        assert attacker.ask("/", Cookie=cookie, Origin=origin).status == 403
+    assert attacker.ask(BUNDLE_PATH, Cookie=cookie, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="cors").status == 403
+    assert attacker.ask("/", Cookie=cookie, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate").status == 200
+
+
+def test_names_of_the_server() -> None:
+    assert host_names("127.0.0.1") == {"127.0.0.1", "localhost", "::1"}
+    everywhere = host_names("0.0.0.0")
+    assert {"localhost", socket.gethostname().lower()} <= everywhere
+    assert "0.0.0.0" not in everywhere
+    assert "hub.example" in host_names("127.0.0.1", ("hub.example:8000",))
+    assert split_host("a:99999") is None
+    assert split_host("a/b") is None
+
+
+def test_the_page_may_load_nothing_but_its_own(attacker: Attacker) -> None:
+    page = attacker.ask("/", Cookie=attacker.cookie())
+    rules = dict(rule.strip().split(" ", 1) for rule in page.headers["Content-Security-Policy"].split(";"))
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in rules["script-src"], "no text is run as a script, and no inline script but the page's own"
+    nonce = rules["script-src"].partition("'nonce-")[2].rstrip("'")
+    assert page.text.count(f'nonce="{nonce}"') == page.text.count("<script")
+    assert nonce not in attacker.ask("/", Cookie=attacker.cookie()).headers["Content-Security-Policy"]
+    assert page.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Content-Security-Policy" in attacker.ask("/").headers
+
+
+def test_refusals_are_logged_and_do_not_fill_the_log(attacker: Attacker, caplog: pytest.LogCaptureFixture) -> None:
+    attacker.server._door._logged.clear()
+    with caplog.at_level(logging.WARNING, "dali_lab.app"):
+        for _ in range(50):
+            attacker.ask("/\x1b[31m".replace("\x1b", "%1b"))
+    lines = [record.getMessage() for record in caplog.records if record.name == "dali_lab.app"]
+    assert len(lines) == 1
+    assert "127.0.0.1" in lines[0]
+
+
+def test_thousands_of_connections_leave_the_others_alone(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_http, "MOST_STRANGERS", 20)
+    server = AppServer(session)
+    attacker = Attacker(server)
+    cookie = attacker.cookie()
+    sockets = []
+    try:
+        for _ in range(100):
+            sockets.append(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE))
+            sockets[-1].sendall(b"GET / HTTP/1.1\r\nHost: ")
+        assert attacker.ask("/", Cookie=cookie).status == 200
+        refused = sockets[0].recv(100)
+        assert refused.startswith(b"HTTP/1.1 503")
+        assert len(server._http._strangers) <= 20
+    finally:
+        for each in sockets:
+            each.close()
+        server.close()
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"\x00" * 70_000, b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00" * 100 + b"\r\n\r\n",
+     b"POST /enter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n",
+     b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n",
+     b"GET / HTTP/1.1\r\nHost: localhost\r\nCookie: ;;=;\xff\r\n\r\n"],
+    ids=["zeros", "version", "tls", "large body", "long path", "cookie"],
+)  # fmt: skip
+def test_garbage_ends_its_own_connection(attacker: Attacker, garbage: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", attacker.server.port), timeout=PATIENCE) as connection:
+        try:
+            connection.sendall(garbage)
+            said = connection.recv(100)
+        except ConnectionError:
+            said = b""
+    assert said == b"" or said.startswith((b"HTTP/1.1 400", b"HTTP/1.1 403", b"HTTP/1.1 413"))
+    assert attacker.ask("/", Cookie=attacker.cookie()).status == 200
+
+
+def test_a_message_of_a_gigabyte_ends_its_connection_unread(attacker: Attacker) -> None:
+    cookie = attacker.cookie()
+    with socket.create_connection(("127.0.0.1", attacker.server.port), timeout=PATIENCE) as connection:
+        connection.sendall(
+            f"GET /ws HTTP/1.1\r\nHost: localhost:{attacker.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\nCookie: {cookie}\r\n"
+            f"Sec-WebSocket-Protocol: bokeh, {attacker.page_token(cookie)}\r\n\r\n".encode()
+        )
+        assert connection.recv(4096).startswith(b"HTTP/1.1 101")
+        connection.sendall(b"\x82\xff" + (1 << 30).to_bytes(8, "big") + b"mask" + b"x" * 1000)
+        last = time.monotonic() + PATIENCE
+        said = b"."
+        try:
+            while said and time.monotonic() < last:
+                said = connection.recv(1 << 16)
+        except ConnectionError:
+            said = b""
+    assert said == b"", "the connection stays open"
+    assert attacker.ask("/", Cookie=cookie).status == 200
+
+
+@pytest.mark.parametrize(("strips", "host"), [(False, None), (True, None), (True, "127.0.0.1:5080")])
+def test_behind_a_proxy_with_a_prefix(session: Session, strips: bool, host: str | None) -> None:
+    access = Access(prefix="/user/me/dali/", names=("hub.example",))
+    server = AppServer(session, access=access)
+    proxy = Proxy(server.port, "/user/me/dali", strips=strips, host=host)
+    outside = Attacker(server)
+    outside.port = proxy.port
+    try:
+        assert access.prefix == "/user/me/dali"
+        browser = {"Host": f"hub.example:{proxy.port}"}
+        assert outside.ask("/user/me/dali/", **browser).status == 403
+        entered = outside.ask(f"/user/me/dali/?token={access.token}", **browser)
+        assert entered.status == 200
+        assert "Path=/user/me/dali/" in entered.headers["Set-Cookie"]
+        assert 'url=/user/me/dali/"' in entered.text
+        browser["Cookie"] = entered.cookie
+        assert "<title>DALI Lab</title>" in outside.ask("/user/me/dali/", **browser).text
+        assert outside.ask("/user/me/dali/gallery", **browser).status == 200
+        assert outside.ask("/user/me/dali" + BUNDLE_PATH, **browser).status == 200
+        if not strips:
+            assert outside.ask("/user/me/dali", **browser).headers["Location"] == "/user/me/dali/"
+        token = outside.page_token(entered.cookie, "/user/me/dali/", Host=browser["Host"])
+        own = f"http://hub.example:{proxy.port}"
+        place = "/user/me/dali/ws"
+        assert outside.websocket(token, place, **browser, Origin=own) == 101
+        assert outside.websocket(token, place, **browser, Origin="http://evil.example") == 403
+        assert outside.websocket(token, place, Host=browser["Host"], Origin=own) == 403
+    finally:
+        proxy.close()
+        server.close()
+
+
+def test_tls(session: Session, tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "2"]
+    made = subprocess.run([*command, "-keyout", key, "-out", certificate], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("there is no openssl")
+    server = AppServer(session, access=Access(certificate=certificate, private_key=key))
+    try:
+        assert server.address.startswith("https://127.0.0.1:")
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as plain:
+            trusting = ssl.create_default_context(cafile=str(certificate))
+            with trusting.wrap_socket(plain, server_hostname="localhost") as secure:
+                secure.sendall(f"GET /?token={server.access.token} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+                said = b"".join(iter(lambda: secure.recv(4096), b""))
+        assert b"Secure" in said
+    finally:
+        server.close()
+    with pytest.raises(DaliLabError, match="cannot be used"):
+        AppServer(session, access=Access(certificate=tmp_path / "none.pem"))
+
+
+def test_a_password_file_is_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "password"
+    path.write_text("correct horse battery\nnot this line\n")
+    path.chmod(0o644)
+    with pytest.raises(DaliLabError, match="others can read"):
+        password_in(path)
+    path.chmod(0o600)
+    assert password_in(path) == "correct horse battery"
