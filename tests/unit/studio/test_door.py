@@ -178,6 +178,13 @@ def test_refusals_are_logged_and_do_not_fill_the_log(attacker: Attacker, caplog:
     assert "127.0.0.1" in lines[0]
 
 
+def test_pages_have_a_number(attacker: Attacker, monkeypatch: pytest.MonkeyPatch) -> None:
+    cookie = attacker.cookie()
+    monkeypatch.setattr("dali_lab.studio.server.door.MOST_TABS", 0)
+    assert attacker.ask("/", Cookie=cookie).status == 503
+    assert attacker.ask(BUNDLE_PATH, Cookie=cookie).status == 200, "open pages go on"
+
+
 def test_thousands_of_connections_leave_the_others_alone(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_http, "MOST_STRANGERS", 20)
     server = AppServer(session)
