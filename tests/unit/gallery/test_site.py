@@ -94,6 +94,13 @@ def test_no_broken_link_and_nothing_outside(site: Path) -> None:
         assert "http" not in text and "url(" not in text and "@import" not in text
 
 
+def test_pages_run_the_sites_script_alone(site: Path) -> None:
+    for page in pages(site):
+        text = page.read_text(encoding="utf-8")
+        assert "script-src 'self' file:;" in text[: text.index("<title>")]
+        assert text.count("<script") == text.count("site.js")
+
+
 def test_every_entry_has_its_page_pictures_and_graph(site: Path) -> None:
     index = parsed(site / "index.html")
     for name in SHOWN:
