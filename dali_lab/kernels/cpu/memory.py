@@ -28,6 +28,7 @@ from numba.extending import overload
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.machine import OFF
 from dali_lab.kernels.cpu.machine.arrays import array_at, borrowed
+from dali_lab.kernels.cpu.machine.linking import PART_OPTIONS
 from dali_lab.kernels.cpu.machine.loading import cached
 from dali_lab.model.cache_folder import cache_folder
 
@@ -92,24 +93,23 @@ def _own_folders() -> Iterator[Path]:
 
 CACHE_FOLDER = _cache_folder()
 """The folder of compiled kernels; ``NUMBA_CACHE_DIR`` names the folder above it."""
-# Entries for callers that are not there: they would be compiled with each function.
-_INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _OUTER: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "nogil": True}
 
 
 def part(function: F) -> F:
     """Compile `function` as a part of kernels, callable from them."""
-    return cast(F, numba.njit(**_INNER)(function))
+    return cast(F, numba.njit(**PART_OPTIONS)(function))
 
 
 def inner_part(function: F) -> F:
     """Like :func:`part`, for code that runs for every element: always inlined, so that arrays are not passed again."""
-    return cast(F, numba.njit(forceinline=True, **_INNER)(function))
+    return cast(F, numba.njit(forceinline=True, **PART_OPTIONS)(function))
 
 
 def variants(stub: Callable[..., Any]) -> Callable[[F], F]:
     """Let the decorated function choose, by the types of the arguments, what a call of `stub` compiles to."""
-    register = overload(stub, jit_options={"error_model": "numpy", "forceinline": True})
+    options: Any = {"forceinline": True, **PART_OPTIONS}
+    register = overload(stub, jit_options=options)
 
     def choosing(function: F) -> F:
         # Numba compares the annotations of the function that chooses with those of what it chose.

@@ -45,6 +45,29 @@ def test_names_of_parts() -> None:
         switched_off("jpg")
 
 
+@memory.part
+def _twice(value: int) -> int:
+    return value * 2
+
+
+@memory.part
+def _four_times(value: int) -> int:
+    return _twice(value) + _twice(value)
+
+
+@numba.njit(error_model="numpy")  # type: ignore[untyped-decorator]
+def _five_times(value: int) -> int:
+    return _four_times(value) + value
+
+
+def test_a_part_of_a_kernel_becomes_machine_code_only_in_the_kernel() -> None:
+    assert _five_times(7) == 35
+    made = [
+        overload.library.__class__.__name__ for each in (_twice, _four_times) for overload in each.overloads.values()
+    ]
+    assert made == ["JITCodeLibrary" if "linking" in OFF else "_PartLibrary"] * 2
+
+
 @numba.njit(error_model="numpy")  # type: ignore[untyped-decorator]
 def _multiply_add(a: Array, b: Array, c: Array, one: Array, two: Array, wide: bool) -> None:
     for i in range(len(a)):
