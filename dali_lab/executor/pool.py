@@ -69,16 +69,18 @@ class ThreadPool:
     def submit(self, urgency: tuple[int, ...], task: Task) -> None:
         """Queue a task; smaller urgencies run first.
 
-        When the interpreter exits, daemon threads that still run pipelines are left waiting, as it ends them anyway.
+        A closed pool drops what its own threads submit, as it drops the tasks that wait. When the interpreter exits,
+        daemon threads that still run pipelines are left waiting, as it ends them anyway.
 
         Raises
         ------
         RuntimeError
-            If the pool is closed.
+            If the pool is closed, to other threads.
         """
         with self._ready:
             if self._closed:
-                if _interpreter_ends.is_set() and threading.current_thread().daemon:
+                current = threading.current_thread()
+                if current in self._threads or (_interpreter_ends.is_set() and current.daemon):
                     return
                 raise RuntimeError("the thread pool is closed")
             heapq.heappush(self._queue, (urgency, next(self._numbers), task))

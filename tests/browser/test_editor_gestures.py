@@ -211,7 +211,7 @@ def test_groups_arguments_and_places_in_links_without_a_detour(tab: Tab, app: Ap
     page.get_by_test_id("tray").locator('[data-mode="compare"]').click()
     page.get_by_test_id("tray").locator("figure .compare").nth(3).wait_for()
     compared = page.locator("figure .compare")
-    places = lambda: [each.bounding_box()["x"] for each in compared.all()]  # noqa: E731
+    places = lambda: [(box["x"], box["y"]) for box in (each.bounding_box() for each in compared.all())]  # noqa: E731
     steady(tab, lambda: len(set(found := places())) == len(found) >= 4, "samples lie over each other")
     tab.still()
     edge = page.locator('[data-testid="edge"][data-source="decode:0"]').first

@@ -70,7 +70,7 @@ class Connection:
     def _take(self, message: JsonObject) -> None:
         self.session.receive(self._port, message["content"]["data"])
 
-    def _closed(self, _: Any) -> None:
+    def _closed(self, _: object) -> None:
         # The kernel does not wait for running previews to end.
         threading.Thread(target=self.close, name="dali-lab-closing", daemon=True).start()
 

@@ -54,7 +54,7 @@ class Preview(ipywidgets.VBox):  # type: ignore[misc]
         words = str(failed[0].error) if failed else "There is nothing to show."
         return f'<pre class="{SHOWN}" style="white-space:pre-wrap">{html.escape(words)}</pre>'
 
-    def _draw(self, change: Any) -> None:
+    def _draw(self, change: dict[str, Any]) -> None:
         self._place.value = self.page(change["new"])
 
     def __panel__(self) -> Any:

@@ -78,7 +78,7 @@ class Editor(anywidget.AnyWidget):
         # The session's threads must not keep an unreachable editor alive.
         self._ending = weakref.finalize(self, session.close)
 
-    def _take(self, _: Any, content: Any, buffers: Any) -> None:
+    def _take(self, _: object, content: Any, buffers: Any) -> None:
         self.session.receive(self._port, content)
 
     def _draw(self) -> None:
@@ -107,7 +107,7 @@ class Editor(anywidget.AnyWidget):
         self.selection = names
 
     @traitlets.observe("graph")
-    def _show_graph(self, change: Any) -> None:
+    def _show_graph(self, change: traitlets.Bunch) -> None:
         if change.new is self._shown_graph:
             return
         self._shown_graph = change.new
@@ -115,13 +115,13 @@ class Editor(anywidget.AnyWidget):
         self.session.replace(json_file.to_document(change.new))
 
     @traitlets.observe("selection")
-    def _show_selection(self, change: Any) -> None:
+    def _show_selection(self, change: traitlets.Bunch) -> None:
         if change.new != self._shown_selection:
             self._selected(change.new)
             self.session.broadcast(Selected(list(change.new)))
 
     @traitlets.observe("seed")
-    def _show_seed(self, change: Any) -> None:
+    def _show_seed(self, change: traitlets.Bunch) -> None:
         with self.session.lock:
             settings = self.session.store.document["pipeline"]
             if change.new != self.session.store.seed:

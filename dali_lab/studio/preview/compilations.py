@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 _compiled = 0
 _listening = False
@@ -17,11 +16,11 @@ def compilations() -> int:
         from numba.core import event
 
         class Counter(event.Listener):
-            def on_start(self, event: Any) -> None:
+            def on_start(self, event: object) -> None:
                 global _compiled
                 _compiled += 1
 
-            def on_end(self, event: Any) -> None:
+            def on_end(self, event: object) -> None:
                 pass
 
         event.register("numba:compile", Counter())  # type: ignore[no-untyped-call]

@@ -131,7 +131,13 @@ function NodeTray({ id }: { id: string }) {
         </label>
         <CloseTray />
       </div>
-      <div className={`tray-body ${mode}`} style={{ '--size': `${tray.size}px` } as CSSProperties}>
+      <div
+        className={`tray-body ${mode}`}
+        role="group"
+        aria-label={t('Samples')}
+        tabIndex={0}
+        style={{ '--size': `${tray.size}px` } as CSSProperties}
+      >
         {mode === 'batch' && <Batch id={id} output={output} index={tray.output} />}
         {mode === 'compare' && <Compare id={id} index={tray.output} />}
         {mode === 'follow' && <Follow id={id} sample={tray.sample} count={output?.images.length ?? 1} />}
