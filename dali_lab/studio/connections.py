@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from dali_lab.model.errors import DaliLabError
+from dali_lab.studio.consent import Consents
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.preview.delivery import Delivered
 from dali_lab.studio.preview.results import Token
@@ -73,9 +74,15 @@ class Port:
     ----------
     send
         Sends one message with its buffers; may raise when the client is gone.
+
+    Attributes
+    ----------
+    consents
+        Numbers by which its person agrees to run code.
     """
 
     def __init__(self, send: Send) -> None:
+        self.consents = Consents()
         self._send = send
         self._lock = threading.Lock()
         self._editors: OrderedDict[str, Editor] = OrderedDict()

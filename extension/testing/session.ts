@@ -8,6 +8,7 @@ import type {
   ConnectionStatus,
   Message,
   Request,
+  SessionError,
   Transport,
 } from '../src/core/protocol';
 import { photographs } from './graphs';
@@ -18,6 +19,8 @@ export class StubSession implements Transport {
   capabilities: Capabilities = {};
   revision = 1;
   up = true;
+  /** Requests of these methods fail. */
+  refused = new Map<string, SessionError>();
   /** Responses of these methods wait. */
   held = new Set<string>();
   /** Requests of these methods never arrive. */
@@ -42,8 +45,9 @@ export class StubSession implements Transport {
 
   private respond(request: Request): void {
     const number = this.number++;
-    const result = this.answer(request);
-    if (!this.deaf) this.listener({ kind: 'response', id: request.id, result, number }, []);
+    const error = this.refused.get(request.method);
+    const answer = error ? { error } : { result: this.answer(request) };
+    if (!this.deaf) this.listener({ kind: 'response', id: request.id, ...answer, number }, []);
   }
 
   answer({ method, params }: Request): unknown {

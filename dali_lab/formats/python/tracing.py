@@ -1,7 +1,8 @@
 """Code to graph by running it: a pipeline of a program is traced in another process.
 
-A program runs only when :func:`trace` is called, which is for callers whose user agreed to that. It runs apart, with a
-time limit, and can be cancelled; what it prints is kept away from the caller's own output.
+A program runs only when :func:`trace` or :func:`trace_text` is called, which is for callers whose user agreed to that.
+It runs apart, with a time limit, and can be cancelled; what it prints is kept away from the caller's own output. The
+other process gets the text and does not read the file again, so nothing else runs than what the caller has read.
 """
 
 from __future__ import annotations
@@ -43,6 +44,20 @@ def trace(
     timeout: float = DEFAULT_TIMEOUT,
     cancel: threading.Event | None = None,
 ) -> Graph:
+    """As :func:`trace_text`, for the program in a file."""
+    text = decoded(read_bytes(path))
+    return trace_text(text, name, path=path, arguments=arguments, timeout=timeout, cancel=cancel)
+
+
+def trace_text(
+    text: str,
+    name: str | None = None,
+    *,
+    path: PathLike | None = None,
+    arguments: dict[str, object] | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+    cancel: threading.Event | None = None,
+) -> Graph:
     """Run a program in another process and give the graph of one of its pipelines.
 
     The program runs as a module: what stands under ``if __name__ == "__main__"`` does not. ``import nvidia.dali`` in it
@@ -50,10 +65,12 @@ def trace(
 
     Parameters
     ----------
-    path
-        The program. Call this only for a file whose user agreed to run it.
+    text
+        The program. Call this only for one whose user agreed to run it.
     name
         Which pipeline; needed if there are several.
+    path
+        The file that it was read from: its name in messages, and its folder is where the program imports from.
     arguments
         Arguments for the function, as plain values.
     timeout
@@ -66,53 +83,41 @@ def trace(
     FormatError
         If it fails, takes too long, was cancelled, or has no such pipeline.
     """
-    text = decoded(read_bytes(path))
+    source = None if path is None else os.fspath(path)
     entries = pipelines(text)
     names = list(dict.fromkeys(entry.name for entry in entries))
     if name is None:
         if len(names) != 1:
             what = f"several pipelines here: {', '.join(names)}; choose one" if names else "no pipeline here"
-            raise FormatError(f"there {'are' if names else 'is'} {what}", source=os.fspath(path))
+            raise FormatError(f"there {'are' if names else 'is'} {what}", source=source)
         name = names[0]
     elif name not in names:
-        raise FormatError(f"there is no pipeline '{name}'{nearest(name, names)}", source=os.fspath(path))
+        raise FormatError(f"there is no pipeline '{name}'{nearest(name, names)}", source=source)
     style = next(entry.style for entry in entries if entry.name == name)
     with tempfile.TemporaryDirectory(prefix="dali-lab-") as folder:
         answer = Path(folder) / "answer.json"
-        task = {"path": os.path.abspath(path), "name": name, "style": style, "arguments": arguments or {}}
-        _run(
-            [sys.executable, "-m", "dali_lab.formats.python.tracing_worker", json.dumps(task), str(answer)],
-            timeout,
-            cancel,
-        )
+        place = os.path.join(folder, "pasted program.py") if path is None else os.path.abspath(path)
+        task = {"text": text, "path": place, "name": name, "style": style, "arguments": arguments or {}}
+        command = [sys.executable, "-m", "dali_lab.formats.python.tracing_worker", str(answer)]
+        _run(command, json.dumps(task), timeout, cancel)
         if not answer.exists():
-            raise FormatError("the program ended before its pipeline was traced", source=os.fspath(path))
+            raise FormatError("the program ended before its pipeline was traced", source=source)
         result = json.loads(answer.read_text("utf-8"))
     if "error" in result:
-        raise FormatError(result["error"], source=os.fspath(path))
+        raise FormatError(result["error"], source=source)
     return json_file.from_document(result["document"])
 
 
-def trace_text(text: str, name: str | None = None, **options: object) -> Graph:
-    """As :func:`trace`, for a program that is in no file."""
-    with tempfile.TemporaryDirectory(prefix="dali-lab-") as folder:
-        path = Path(folder) / "pasted program.py"
-        path.write_text(text, "utf-8")
-        try:
-            return trace(path, name, **options)  # type: ignore[arg-type]
-        except FormatError as error:
-            error.source = None
-            raise
-
-
-def _run(command: list[str], timeout: float, cancel: threading.Event | None) -> None:
-    """Run a command in a process group of its own, to its end or to ours."""
+def _run(command: list[str], task: str, timeout: float, cancel: threading.Event | None) -> None:
+    """Run a command, with a task to read, in a process group of its own, to its end or to ours."""
     root = str(Path(__file__).parents[3])
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    with tempfile.TemporaryFile() as output:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as given:
+        given.write(task.encode("ascii"))
+        given.seek(0)
         process = subprocess.Popen(
             command,
-            stdin=subprocess.DEVNULL,
+            stdin=given,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,

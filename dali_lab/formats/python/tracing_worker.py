@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import io
 import json
+import linecache
 import os
 import sys
 import traceback
@@ -15,8 +17,7 @@ from typing import Any
 from dali_lab import compat
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.python.comments import with_comments
-from dali_lab.formats.python.programs import STAND_INS, decoded
-from dali_lab.graph.graph import Graph
+from dali_lab.formats.python.programs import STAND_INS
 from dali_lab.pipeline.pipeline import Pipeline
 
 _UNNAMED = "traced_program"
@@ -24,12 +25,12 @@ _UNNAMED = "traced_program"
 
 
 def main() -> int:
-    """Trace as the command line says: a task as JSON, and the file for the answer."""
-    task, answer = json.loads(sys.argv[1]), Path(sys.argv[2])
+    """Trace the task that stands in the standard input, as JSON, into the file that the command line names."""
+    task, answer = json.load(sys.stdin), Path(sys.argv[1])
     sys.argv = [task["path"]]
     try:
-        result: dict[str, Any] = {"document": json_file.to_document(_commented(_trace(task).graph, task["path"]))}
-        text = json.dumps(result)
+        graph = with_comments(_trace(task).graph, task["text"], task["path"])
+        text = json.dumps({"document": json_file.to_document(graph)})
     except BaseException as error:
         # The program is the user's: it may raise anything, and leave by any way.
         text = json.dumps({"error": _describe(error, task["path"])})
@@ -37,15 +38,11 @@ def main() -> int:
     return 0
 
 
-def _commented(graph: Graph, path: str) -> Graph:
-    return with_comments(graph, decoded(Path(path).read_bytes()), path)
-
-
 def _trace(task: dict[str, Any]) -> Pipeline:
     compat.install()
     path = Path(task["path"])
     sys.path.insert(0, str(path.parent))
-    module = _load(path)
+    module = _load(path, task["text"])
     found: Any = getattr(module, task["name"], None)
     if isinstance(found, Pipeline):
         return found
@@ -64,14 +61,17 @@ def _trace(task: dict[str, Any]) -> Pipeline:
     return pipeline
 
 
-def _load(path: Path) -> ModuleType:
+def _load(path: Path, text: str) -> ModuleType:
+    """Run the text as the module in the file, which is not read."""
     name = path.stem if path.stem.isidentifier() and path.stem not in sys.modules else _UNNAMED
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if spec is None:
         raise ImportError(f"{path} cannot be imported")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    # Sources that are asked for by `inspect` come from here, too; an entry without a time is never read again.
+    linecache.cache[str(path)] = len(text), None, io.StringIO(text, newline=None).readlines(), str(path)
+    exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
     if name == _UNNAMED:
         del sys.modules[name]  # so that functions in it are not taken for ones that can be imported
     return module

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from dali_lab.formats.disk import read_bytes
@@ -12,13 +11,14 @@ from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures.folding import with_groups
 from dali_lab.formats.python import programs
 from dali_lab.formats.python.reader import read
-from dali_lab.formats.python.tracing import DEFAULT_TIMEOUT, line_of, trace, trace_text
+from dali_lab.formats.python.tracing import DEFAULT_TIMEOUT, line_of, trace_text
 from dali_lab.model.errors import DaliLabError, FormatError
+from dali_lab.studio.consent import Consents, digest
 from dali_lab.studio.document.graph_document import checked
 from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.preview.results import Token
 from dali_lab.studio.protocol.documents import Document, ProgramListing, TraceRequest
-from dali_lab.studio.protocol.values import ProgramArgument, ProgramPipeline
+from dali_lab.studio.protocol.values import Consent, ProgramArgument, ProgramPipeline
 
 MOST_SECONDS = 600.0
 
@@ -46,6 +46,11 @@ class Program:
             return cls(programs.decoded(read_bytes(path)), path.name, path)
         except FormatError as error:
             raise DocumentError(sentence(f"{path.name}: {error.message}"), "unreadable") from error
+
+    @property
+    def digest(self) -> bytes:
+        """A digest of the text and its place, which decides which modules it imports."""
+        return digest("program", str(self.path or ""), self.text)
 
 
 class Cancellation(Token):
@@ -115,22 +120,41 @@ def opened(program: Program, pipeline: str | None) -> Document:
     return checked(json_file.to_document(with_groups(read(program.text, name))))
 
 
-def traced(program: Program, params: TraceRequest, token: Cancellation) -> Document:
-    """The document of a pipeline that was traced in a process of its own; only for a person who agreed to run it.
+def require_consent(program: Program, consents: Consents, number: object) -> None:
+    """Use up the number by which the person agreed to run a program.
 
     Raises
     ------
     DocumentError
-        With the code ``consent``, ``cancelled`` or ``failed``.
+        With the code ``consent``, the program's text and a new number, if there was no such number for this text.
     """
-    if params.consent is not True:
-        raise DocumentError("Nothing was run: the program is run only after somebody agrees to that.", "consent")
-    run = partial(trace_text, program.text)
-    if program.path is not None:
-        run = partial(trace, program.path)
+    reason: str | None = "nobody has agreed to that yet"
+    if number is not None:
+        reason = consents.use(number, program.digest, str(program.path or program.name or "a pasted program"))
+    if reason is not None:
+        raise DocumentError(
+            f"The program was not run: {reason}.",
+            "consent",
+            consent=Consent(consents.ask(program.digest), program.text),
+        )
+
+
+def traced(program: Program, params: TraceRequest, token: Cancellation) -> Document:
+    """The document of a pipeline that was traced in a process of its own; only after :func:`require_consent`.
+
+    Raises
+    ------
+    DocumentError
+        With the code ``cancelled`` or ``failed``.
+    """
     try:
-        graph = run(
-            params.pipeline, arguments=params.arguments or {}, timeout=_seconds(params.timeout), cancel=token.event
+        graph = trace_text(
+            program.text,
+            params.pipeline,
+            path=program.path,
+            arguments=params.arguments or {},
+            timeout=_seconds(params.timeout),
+            cancel=token.event,
         )
     except FormatError as error:
         if token.reason is not None:

@@ -286,14 +286,17 @@ class ProgramListing(Wire):
 
 
 class TraceRequest(Wire):
-    """Run a program for the graph of one of its pipelines; `consent` only after the person agreed to that."""
+    """Run a program for the graph of one of its pipelines.
+
+    `consent` is the number that the refusal of a former request had; sent back once the person agreed to that text.
+    """
 
     run: int
     path: str | None = None
     text: str | None = None
     name: str | None = None
     pipeline: str | None = None
-    # Any other type than a boolean is answered as missing consent, not as an invalid request.
-    consent: Annotated[object, Meta(extra={"typescript": "boolean"})] = False
+    # Any other type than a text is refused and logged as a made-up number, not answered as an invalid request.
+    consent: Annotated[object, Meta(extra={"typescript": "string"})] = None
     arguments: dict[str, Any] | None = None
     timeout: float | None = None

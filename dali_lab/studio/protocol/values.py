@@ -57,8 +57,15 @@ class ProgramPipeline(Wire):
     reason: str | None = None
 
 
+class Consent(Wire):
+    """The question whether code may run: its text, and the number that agrees to exactly this text, once."""
+
+    number: str
+    text: str
+
+
 class SessionError(Wire):
-    """Why a request failed; a program that cannot be opened comes with its pipelines."""
+    """Why a request failed; a program that cannot be opened comes with its pipelines, code that may not run with it."""
 
     message: str
     node: str | None = None
@@ -68,6 +75,7 @@ class SessionError(Wire):
     code: str | None = None
     detail: str | None = None
     pipelines: list[ProgramPipeline] | None = None
+    consent: Consent | None = None
 
     @classmethod
     def of(cls, error: BaseException, code: str | None = None) -> SessionError:

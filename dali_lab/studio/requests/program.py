@@ -21,8 +21,9 @@ def list_pipelines(workspace: Workspace, request: Request, params: ListPipelines
 
 @handles("trace", TraceRequest)
 def trace(workspace: Workspace, request: Request, params: TraceRequest) -> None:
-    """Run a program for its graph, and open that; the session answers others meanwhile."""
+    """Run a program that the person agreed to for its graph, and open that; the session answers others meanwhile."""
     program = _program(workspace, params)
+    programs.require_consent(program, request.port.consents, params.consent)
     token = programs.Cancellation()
     request.editor.begin(params.run, token)
 

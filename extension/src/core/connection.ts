@@ -3,6 +3,7 @@ import { Observable } from './observable';
 import type {
   Bytes,
   ConnectionStatus,
+  Consent,
   Message,
   ProgramPipeline,
   SessionError,
@@ -17,6 +18,7 @@ export class RequestError extends Error {
   readonly detail: string | undefined;
   readonly code: string | undefined;
   readonly pipelines: ProgramPipeline[] | undefined;
+  readonly consent: Consent | undefined;
 
   constructor(error: SessionError) {
     super(error.message);
@@ -25,6 +27,7 @@ export class RequestError extends Error {
     this.detail = error.detail;
     this.code = error.code;
     this.pipelines = error.pipelines;
+    this.consent = error.consent;
   }
 }
 

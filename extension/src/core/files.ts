@@ -2,7 +2,7 @@
 import { RequestError } from './connection';
 import type { Editor } from './editor';
 import type { OpenRequest, Program } from './state';
-import type { Exported, FileInfo, Listing, Opened } from './protocol';
+import type { Consent, Exported, FileInfo, Listing, Opened } from './protocol';
 import { t } from './language';
 
 export async function open(editor: Editor, request: OpenRequest): Promise<boolean> {
@@ -21,21 +21,35 @@ export async function open(editor: Editor, request: OpenRequest): Promise<boolea
   }
 }
 
+export interface Failure {
+  message: string;
+  detail?: string | undefined;
+}
+
+/** Asks the session for the text of a program as it would run, and for the number by which a person agrees to it. */
+export async function askToRun(editor: Editor, program: Program): Promise<Consent | Failure> {
+  const params = { ...program.request, run: editor.previews.newRun() };
+  const refusal = await editor.connection.call('trace', params).catch((error: unknown) => error);
+  if (!(refusal instanceof RequestError)) throw refusal;
+  return refusal.consent ?? refusal;
+}
+
 export interface Tracing {
   /** Null when the graph is there, else why it is not. */
-  done: Promise<{ message: string; detail?: string | undefined } | null>;
+  done: Promise<Failure | null>;
   stop: () => void;
 }
 
-/** Runs a program that a person agreed to, in a process of its own, and takes the graph that it defines. */
+/** Runs a program in a process of its own, with the number by which a person agreed to it, and takes its graph. */
 export function trace(
   editor: Editor,
   program: Program,
   name: string,
   values: Record<string, string>,
+  consent: string,
 ): Tracing {
   const run = editor.previews.newRun();
-  const params = { ...program.request, run, pipeline: name, consent: true, arguments: readValues(values) };
+  const params = { ...program.request, run, pipeline: name, consent, arguments: readValues(values) };
   const done = editor.connection.call<Opened>('trace', params).then(
     (opened) => {
       editor.adopt(opened);

@@ -37,7 +37,13 @@ export interface ProgramPipeline {
   reason?: string;
 }
 
-/** Why a request failed; a program that cannot be opened comes with its pipelines. */
+/** The question whether code may run: its text, and the number that agrees to exactly this text, once. */
+export interface Consent {
+  number: string;
+  text: string;
+}
+
+/** Why a request failed; a program that cannot be opened comes with its pipelines, code that may not run with it. */
 export interface SessionError {
   message: string;
   node?: string;
@@ -47,6 +53,7 @@ export interface SessionError {
   code?: string;
   detail?: string;
   pipelines?: ProgramPipeline[];
+  consent?: Consent;
 }
 
 /** The first error at a node. */
@@ -288,14 +295,14 @@ export interface ProgramListing {
   pipelines: ProgramPipeline[];
 }
 
-/** Run a program for the graph of one of its pipelines; `consent` only after the person agreed to that. */
+/** Run a program for the graph of one of its pipelines. `consent` is the number that the refusal of a former request had; sent back once the person agreed to that text. */
 export interface TraceRequest {
   run: number;
   path?: string | null;
   text?: string | null;
   name?: string | null;
   pipeline?: string | null;
-  consent?: boolean;
+  consent?: string;
   arguments?: Record<string, unknown> | null;
   timeout?: number | null;
 }

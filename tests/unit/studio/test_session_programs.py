@@ -51,6 +51,11 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
+def agreed(client: Client, **program: Any) -> str:
+    """The number with which a program is run, as a person gets it who agrees to it."""
+    return client.error("trace", run=0, **program)["consent"]["number"]
+
+
 def test_pipelines_are_listed_and_nothing_runs(open_session: Open, program: Path, tmp_path: Path) -> None:
     client = Client(open_session())
     listed = client.call("list_pipelines", path="theirs.py")
@@ -89,31 +94,32 @@ def test_a_program_is_traced_after_consent(open_session: Open, program: Path, tm
     client, other = Client(session, "one"), Client(session, "other")
     asked = {"path": "theirs.py", "pipeline": "looped", "arguments": {"times": 2}}
     assert client.error("trace", run=1, **asked)["code"] == "consent"
-    assert client.error("trace", run=2, consent="yes", **asked)["code"] == "consent"
     assert not (tmp_path / "it ran").exists()
-    opened = client.call("trace", run=3, consent=True, **asked)
+    opened = client.call("trace", run=3, consent=agreed(client, **asked), **asked)
     assert (tmp_path / "it ran").exists()
     assert [node["op"] for node in opened["document"]["nodes"].values()] == ["external_source", "flip", "flip"]
     assert opened["file"] is None
     assert other.event("document")["document"] == opened["document"]
-    pasted = client.call(
-        "trace", run=4, consent=True, text=program.read_text(), pipeline="Old", arguments={"folder": 1}
-    )
+    given = {"text": program.read_text(), "pipeline": "Old", "arguments": {"folder": 1}}
+    pasted = client.call("trace", run=4, consent=agreed(client, **given), **given)
     assert list(pasted["document"]["nodes"]) == ["old"]
 
 
 def test_tracing_fails_with_the_line_and_leaves_the_document(open_session: Open, program: Path) -> None:
     client = Client(open_session(document("nowhere")))
     before = client.call("hello", protocol=1)["document"]
-    error = client.error("trace", run=1, consent=True, path="theirs.py", pipeline="looped", arguments={"times": "x"})
+
+    def failed(**program: Any) -> Any:
+        return client.error("trace", run=1, consent=agreed(client, **program), **program)
+
+    error = failed(path="theirs.py", pipeline="looped", arguments={"times": "x"})
     assert (error["code"], error["line"]) == ("failed", "line 15")
     text = "import os\nprint('I was here')\nos._exit(7)\nfrom dali_lab import *\n@pipeline_def\ndef p(): pass\n"
-    error = client.error("trace", run=2, consent=True, text=text)
-    assert "status 7" in error["message"]
-    assert client.error("trace", run=3, consent=True, text="x = (")["code"] == "failed"
-    assert client.error("trace", run=4, consent=True, path="missing.py")["code"] == "not_found"
-    assert client.error("trace", run=5, consent=True, text=text, timeout=10_000)["code"] == "failed"
-    assert client.error("trace", run=6, consent=True, text=text, arguments=[1])["code"] == "failed"
+    assert "status 7" in failed(text=text)["message"]
+    assert failed(text="x = (")["code"] == "failed"
+    assert failed(text=text, timeout=10_000)["code"] == "failed"
+    assert client.error("trace", run=4, path="missing.py")["code"] == "not_found"
+    assert client.error("trace", run=6, text=text, arguments=[1])["code"] == "failed"
     assert client.error("list_pipelines", text="x = (")["code"] == "unreadable"
     assert client.call("hello", protocol=1)["document"] == before
 
@@ -122,7 +128,7 @@ def test_an_endless_program_is_cancelled_while_others_are_answered(open_session:
     mark = tmp_path / "it runs"
     text = f"open({str(mark)!r}, 'w').close()\nwhile True: pass\n@pipeline_def\ndef p(): pass\n"
     client = Client(open_session())
-    waiting = client.send("trace", run=9, consent=True, text=text)
+    waiting = client.send("trace", run=9, consent=agreed(client, text=text), text=text)
     end = time.monotonic() + LIMIT
     while not mark.exists() and time.monotonic() < end:
         assert client.call("ping") == {"waiting": [waiting]}

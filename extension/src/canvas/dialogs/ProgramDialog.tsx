@@ -1,9 +1,11 @@
 /** A program that cannot be opened as it stands: which pipeline, with which arguments, and whether to run it. */
-import { useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Program } from '../../core/editor';
-import { open, trace, type Tracing } from '../../core/files';
+import { askToRun, open, trace, type Failure, type Tracing } from '../../core/files';
+import type { Consent } from '../../core/protocol';
 import { useEditor, useValue } from '../context';
 import { Dialog } from './Dialog';
+import { Highlighted } from './Highlighted';
 import { t } from '../../core/language';
 import { Button } from '../controls/buttons';
 import './ProgramDialog.css';
@@ -19,8 +21,10 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
   const { request, pipelines } = program;
   const [name, setName] = useState(pipelines[0]?.name ?? '');
   const [values, setValues] = useState<Record<string, string>>({});
-  const [agreed, setAgreed] = useState(false);
-  const [problem, setProblem] = useState<{ message: string; detail?: string | undefined } | null>(null);
+  const [consent, setConsent] = useState<Consent | null>(null);
+  /** The text that the person agreed to run. */
+  const [agreed, setAgreed] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Failure | null>(null);
   const [running, setRunning] = useState(false);
   const work = useRef<Tracing | null>(null);
   const chosen = pipelines.find((each) => each.name === name);
@@ -28,6 +32,18 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
   const missing = chosen?.runs
     ? chosen.arguments.filter((each) => each.required && !(values[each.name] ?? '').trim())
     : [];
+
+  const runs = chosen?.runs === true;
+  const trusted = consent !== null && agreed === consent.text;
+
+  const ask = useCallback(async (): Promise<void> => {
+    const answer = await askToRun(editor, program);
+    if ('number' in answer) setConsent(answer);
+    else setProblem(answer);
+  }, [editor, program]);
+  useEffect(() => {
+    if (runs) void ask();
+  }, [runs, ask]);
 
   const close = (): void => {
     work.current?.stop();
@@ -40,13 +56,19 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
       if (await open(editor, { ...request, pipeline: name })) onClose();
       return;
     }
+    if (!consent) return;
     setRunning(true);
-    work.current = trace(editor, program, name, values);
+    work.current = trace(editor, program, name, values, consent.number);
     const failed = await work.current.done;
     work.current = null;
     setRunning(false);
-    if (failed) setProblem(failed);
-    else onClose();
+    if (!failed) {
+      onClose();
+      return;
+    }
+    setProblem(failed);
+    // The number is used up; another text than the one agreed to is agreed to anew.
+    await ask();
   };
 
   return (
@@ -62,10 +84,10 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
           <Button
             className="primary"
             data-action="open-program"
-            disabled={running || !chosen || missing.length > 0 || (chosen.runs && !agreed)}
+            disabled={running || !chosen || missing.length > 0 || (runs && !trusted)}
             onClick={() => void start()}
           >
-            {chosen?.runs ? t('Run and open') : t('Open')}
+            {runs ? t('Run and open') : t('Open')}
           </Button>
         </>
       }
@@ -109,12 +131,18 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
               'It runs in a process of its own, with your rights: it can read, write and send whatever you can. Run only what you trust.',
             )}
           </p>
+          {consent && (
+            <pre className="code program-text" data-testid="program-text" tabIndex={0} aria-label={file}>
+              <Highlighted text={consent.text} language="python" />
+            </pre>
+          )}
           <label className="check muted">
             <input
               type="checkbox"
               data-testid="consent"
-              checked={agreed}
-              onChange={(event) => setAgreed(event.target.checked)}
+              checked={trusted}
+              disabled={!consent}
+              onChange={(event) => setAgreed(event.target.checked && consent ? consent.text : null)}
             />
             {t('I trust this file. Run it.')}
           </label>

@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { StubSession } from '../../testing/session';
+import { Editor } from './editor';
+import { askToRun, trace } from './files';
+import type { Program } from './state';
+
+const program: Program = { request: { path: '/theirs.py' }, pipelines: [] };
+const question = { number: 'n1', text: 'x = 1' };
+
+let session: StubSession;
+let editor: Editor;
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  session = new StubSession();
+  editor = new Editor(session, { make: () => 'picture', release: () => undefined });
+  await vi.advanceTimersByTimeAsync(20);
+});
+
+afterEach(() => {
+  editor.dispose();
+  vi.useRealTimers();
+});
+
+describe('running a program', () => {
+  it('asks the session first, and sends no consent of its own', async () => {
+    session.refused.set('trace', { message: 'Not run.', code: 'consent', consent: question });
+    expect(await askToRun(editor, program)).toEqual(question);
+    expect(session.last('trace')).toMatchObject({ path: '/theirs.py' });
+    expect(session.last('trace')).not.toHaveProperty('consent');
+  });
+
+  it('says why a program cannot be asked for', async () => {
+    session.refused.set('trace', { message: 'There is no file.', code: 'not_found' });
+    expect(await askToRun(editor, program)).toMatchObject({ message: 'There is no file.' });
+  });
+
+  it('sends the number that the person agreed to', async () => {
+    const run = trace(editor, program, 'training', { times: '2', empty: ' ' }, question.number);
+    expect(await run.done).toBeNull();
+    expect(session.last('trace')).toMatchObject({
+      consent: 'n1',
+      pipeline: 'training',
+      arguments: { times: 2 },
+    });
+  });
+});
