@@ -126,8 +126,15 @@ def require_consent(program: Program, consents: Consents, number: object) -> Non
     Raises
     ------
     DocumentError
-        With the code ``consent``, the program's text and a new number, if there was no such number for this text.
+        With the code ``consent``, the program's text and a new number, if there was no such number for this text; with
+        ``failed`` if there is no pipeline in it: the question must not show the text of just any file.
     """
+    try:
+        found = programs.pipelines(program.text)
+    except FormatError as error:
+        raise _failed(error) from error
+    if not found:
+        raise DocumentError("There is no pipeline in this program.")
     reason: str | None = "nobody has agreed to that yet"
     if number is not None:
         reason = consents.use(number, program.digest, str(program.path or program.name or "a pasted program"))
@@ -159,10 +166,14 @@ def traced(program: Program, params: TraceRequest, token: Cancellation) -> Docum
     except FormatError as error:
         if token.reason is not None:
             raise DocumentError("Stopped.", "cancelled") from error
-        message, _, detail = error.message.partition("\n")
-        line, found = line_of(message)
-        raise DocumentError(sentence(found), detail=detail or None, line=line or None) from error
+        raise _failed(error) from error
     return checked(json_file.to_document(with_groups(graph)))
+
+
+def _failed(error: FormatError) -> DocumentError:
+    message, _, detail = error.message.partition("\n")
+    line, found = line_of(message)
+    return DocumentError(sentence(found), detail=detail or None, line=line or None)
 
 
 def _seconds(value: float | None) -> float:

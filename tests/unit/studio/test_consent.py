@@ -139,6 +139,14 @@ def test_a_program_that_changes_after_the_question_runs_as_it_was_shown(program:
     assert "math.add" in operators, "branches are read from the text, too"
 
 
+@pytest.mark.parametrize("text", ["-----BEGIN KEY-----\nsecret", "secret = 1\n"])
+def test_the_question_shows_programs_alone(client: Client, tmp_path: Path, text: str) -> None:
+    (tmp_path / "key").write_text(text)
+    error = client.error("trace", run=1, path="key")
+    assert error["code"] == "failed" and "consent" not in error
+    assert "secret" not in str(error)
+
+
 def test_numbers_go_out_of_date(client: Client, program: Path, mark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dali_lab.studio.consent.SECONDS", -1.0)
     number = question(client, path=str(program))["number"]
@@ -147,13 +155,14 @@ def test_numbers_go_out_of_date(client: Client, program: Path, mark: Path, monke
 
 
 def test_a_connection_has_few_numbers_and_few_lines_in_the_log(
-    client: Client, caplog: pytest.LogCaptureFixture
+    client: Client, program: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    first = question(client, text="x = 1")["number"]
+    text = program.read_text()
+    first = question(client, text=text)["number"]
     with caplog.at_level(logging.WARNING, "dali_lab.app"):
         for index in range(120):
-            refused(client, str(index), text="x = 1", name="forged\nWARNING:root:\x1b[31m line")
-        refused(client, first, text="x = 1")
+            refused(client, str(index), text=text, name="forged\nWARNING:root:\x1b[31m line")
+        refused(client, first, text=text)
     assert len(caplog.records) == 100
     assert not any(set(record.message) & set("\n\x1b") for record in caplog.records)
 

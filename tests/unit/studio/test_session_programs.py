@@ -116,7 +116,7 @@ def test_tracing_fails_with_the_line_and_leaves_the_document(open_session: Open,
     assert (error["code"], error["line"]) == ("failed", "line 15")
     text = "import os\nprint('I was here')\nos._exit(7)\nfrom dali_lab import *\n@pipeline_def\ndef p(): pass\n"
     assert "status 7" in failed(text=text)["message"]
-    assert failed(text="x = (")["code"] == "failed"
+    assert client.error("trace", run=3, text="x = (")["code"] == "failed"
     assert failed(text=text, timeout=10_000)["code"] == "failed"
     assert client.error("trace", run=4, path="missing.py")["code"] == "not_found"
     assert client.error("trace", run=6, text=text, arguments=[1])["code"] == "failed"
