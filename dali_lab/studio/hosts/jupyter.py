@@ -119,7 +119,7 @@ def _watch_interrupts() -> None:
 
 
 def _handler(before: Callable[..., Any] | None) -> Callable[[int, Any], None]:
-    def handle(number: int, frame: Any) -> None:
+    def handle(number: int, frame: object) -> None:
         # A lock may be held where the signal came: another thread takes it.
         threading.Thread(target=interrupt_all, name="dali-lab-interrupt", daemon=True).start()
         if before is not None:
