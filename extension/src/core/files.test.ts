@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StubSession } from '../../testing/session';
 import { Editor } from './editor';
-import { askToRun, trace } from './files';
+import { askToRun, plainly, trace } from './files';
 import type { Program } from './state';
 
 const program: Program = { request: { path: '/theirs.py' }, pipelines: [] };
@@ -43,5 +43,10 @@ describe('running a program', () => {
       pipeline: 'training',
       arguments: { times: 2 },
     });
+  });
+
+  it('shows a program with nothing hidden in it', () => {
+    expect(plainly('\tx = 1  # note\ryes\r\nno\n')).toBe('\tx = 1  # note\nyes\nno\n');
+    expect(plainly('a\u202eb\u200b\u0000\u{e0041}é')).toBe('a\\u{202e}b\\u{200b}\\u{0}\\u{e0041}é');
   });
 });

@@ -34,6 +34,13 @@ export async function askToRun(editor: Editor, program: Program): Promise<Consen
   return refusal.consent ?? refusal;
 }
 
+/** A program as Python reads it, with nothing hidden: lines that end as Python ends them, invisible characters by number. */
+export function plainly(text: string): string {
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(/[^\P{C}\t\n]/gu, (letter) => `\\u{${Number(letter.codePointAt(0)).toString(16)}}`);
+}
+
 export interface Tracing {
   /** Null when the graph is there, else why it is not. */
   done: Promise<Failure | null>;

@@ -1,7 +1,7 @@
 /** A program that cannot be opened as it stands: which pipeline, with which arguments, and whether to run it. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Program } from '../../core/editor';
-import { askToRun, open, trace, type Failure, type Tracing } from '../../core/files';
+import { askToRun, open, plainly, trace, type Failure, type Tracing } from '../../core/files';
 import type { Consent } from '../../core/protocol';
 import { useEditor, useValue } from '../context';
 import { Dialog } from './Dialog';
@@ -133,7 +133,7 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
           </p>
           {consent && (
             <pre className="code program-text" data-testid="program-text" tabIndex={0} aria-label={file}>
-              <Highlighted text={consent.text} language="python" />
+              <Highlighted text={plainly(consent.text)} language="python" />
             </pre>
           )}
           <label className="check muted">
