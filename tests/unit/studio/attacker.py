@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tornado.httpclient import HTTPClientError, HTTPRequest
@@ -69,4 +70,6 @@ class Attacker:
             connection.close()
             return 101
 
-        return asyncio.run(connect())
+        # Tests of the page leave a loop running on this thread.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, connect()).result(PATIENCE)
