@@ -33,7 +33,7 @@ class Job:
     headers
         Theirs, from :func:`~dali_lab.codecs.headers.read_headers`.
     wanted
-        What is asked for.
+        Colours, type and orientation to decode to.
     windows
         Regions ``(y0, x0, y1, x1)``, half-open and within the picture as displayed (without `adjust_orientation`: as
         stored), ``int64[N, 4]``; whole pictures if not given.

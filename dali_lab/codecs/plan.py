@@ -33,7 +33,7 @@ _AS_STORED: Route = (("imagecodecs", "opencv"),)
 
 
 class Wanted(NamedTuple):
-    """What is asked of a decoder.
+    """The colours, type and orientation that a decoder is asked for.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ def route(header: Header, wanted: Wanted, *, in_part: bool = False) -> Route:
     header
         Its size has no influence.
     wanted
-        What is asked for.
+        Colours, type and orientation to decode to.
     in_part
         Whether a library that decodes regions is better than a faster one that decodes whole pictures alone.
     """

@@ -59,7 +59,7 @@ class BatchRun:
     bad
         Positions whose own sample is bad.
     unsettled
-        Those of them that have no replacement yet.
+        Bad positions without a replacement yet.
     origins
         Samples of the sources that stand at other positions than their own.
     stage, busy, left, previous, next

@@ -166,7 +166,7 @@ class ChunkRunner:
         results: Sequence[Batch] | None
         try:
             results = self._run_step(stage_run, chunk, step, inputs)
-        except Exception as error:
+        except Exception as error:  # the policy says whether it makes samples bad
             explained = explain(error, stage.blamed(error, step).node, inputs, chunk.start)
             if isinstance(error, Wait) or not run.covers(explained):
                 raise

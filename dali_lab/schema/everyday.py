@@ -7,8 +7,6 @@ import tomllib
 from importlib import resources
 from typing import Literal
 
-LIBRARIES = ("torchvision", "albumentations", "keras")
-
 
 @functools.cache
 def _table() -> dict[str, dict[str, dict[str, str]]]:

@@ -53,7 +53,7 @@ class Consents:
         Parameters
         ----------
         number
-            What the client sent.
+            The number from the client, of any type.
         code
             Digest of the code that is about to run.
         name

@@ -26,5 +26,5 @@ class Backend(Protocol):
         Returns
         -------
         list of int
-            Those of `which` that it could not decode, with reasons in `job.failures` as far as it has any.
+            Pictures of `which` that it could not decode, with reasons in `job.failures` as far as it has any.
         """

@@ -52,7 +52,7 @@ def available() -> bool:
 def decode(job: Job, which: list[int]) -> list[int]:
     """Decode pictures whole: JPEG of 8 bits and BMP in the colours that are wanted, all others as stored.
 
-    Those of CMYK, and of palettes of 16 bits, are a level off NVIDIA DALI's.
+    Pictures in CMYK, and with palettes of 16 bits, are a level off NVIDIA DALI's.
     """
 
     def one(index: int) -> None:

@@ -1,6 +1,6 @@
 """Thumbnails of the wall: before and after, made once.
 
-Those of built-in entries are shipped beside their graphs; the others, and those whose graph has changed since, are made
+Thumbnails of built-in entries are shipped beside their graphs; the others, and stale ones, are made
 on request and kept in the user's cache folder.
 """
 

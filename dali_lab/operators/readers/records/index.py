@@ -1,4 +1,4 @@
-"""Index files of record files: offset and length of each record. Those of TFRecord files are made here."""
+"""Index files of record files: offset and length of each record. Indexes of TFRecord files are made here."""
 
 from __future__ import annotations
 
