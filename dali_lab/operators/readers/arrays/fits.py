@@ -36,7 +36,7 @@ class Fits(ListReader):
         string("file_root", None, "Folder of the files; the root of relative paths.", widget="folder", important=True),
         string("file_filter", "*.fits", "Pattern that names of files in `file_root` must match."),
         string("file_list", None, "Text file with a path on each line.", widget="path"),
-        strings("files", None, "Paths of the files."),
+        strings("files", None, "Paths of the files.", widget="path", relative_to="file_root"),
         integers(
             "hdu_indices",
             (2,),

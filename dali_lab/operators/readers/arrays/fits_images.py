@@ -12,6 +12,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import open_file
+
 _BLOCK = 2880
 _CARD = 80
 _MOST_BLOCKS = 10_000
@@ -49,7 +51,7 @@ def read_image(path: str, number: int) -> npt.NDArray[Any]:
     ModuleNotFoundError
         If the image is compressed and Astropy is not installed.
     """
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         source: IO[bytes] = file
         if file.read(2) == b"\x1f\x8b":
             file.seek(0)
@@ -59,7 +61,7 @@ def read_image(path: str, number: int) -> npt.NDArray[Any]:
             source.seek(0)
             return _decompressed(source, number)
         if number > 1 and header.get("XTENSION") != "IMAGE":
-            raise FitsError(f"unit {number} is no image, but {header.get('XTENSION')}")
+            raise FitsError(f"unit {number} is not an image, but {header.get('XTENSION')}")
         shape = _shape(header)
         if not shape:
             raise FitsError(f"unit {number} has no elements (NAXIS is 0); see 'hdu_indices'")
@@ -180,7 +182,7 @@ def _header(source: IO[bytes], unit: int, wanted: int) -> Header:
             if unit > 1 and not block.startswith(start):
                 raise FitsError(f"it has no unit {wanted}, only {unit - 1}; see 'hdu_indices'")
             if not block.startswith(start):
-                raise FitsError("it is no FITS file")
+                raise FitsError("it is not a FITS file")
         if len(block) < _BLOCK:
             raise FitsError(f"the file ends in the header of unit {unit}")
         text = block.decode("latin-1")

@@ -16,6 +16,7 @@ from dali_lab.operators.readers.arrays.numpy_files import ArrayFiles
 from dali_lab.operators.readers.arrays.numpy_region import REGION, region_windows, verify_region, wants_region
 from dali_lab.operators.readers.file_list import FileList, find_unlabelled
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
+from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.schema import Call, Output, flag, register, string, strings
 
 
@@ -38,7 +39,7 @@ class Numpy(ListReader):
         string("file_root", None, "Folder of the files; the root of relative paths.", widget="folder", important=True),
         string("file_filter", "*.npy", "Pattern that names of files in `file_root` must match.", important=True),
         string("file_list", None, "Text file with a path on each line.", widget="path"),
-        strings("files", None, "Paths of the files."),
+        strings("files", None, "Paths of the files.", widget="path", relative_to="file_root"),
         *REGION,
         *AFTER_EPOCH,
         *READER,
@@ -63,8 +64,12 @@ class Numpy(ListReader):
         self._files = find_unlabelled(
             self.value("file_root"), self.value("file_list"), self.value("files"), self.value("file_filter")
         )
-        self._arrays = ArrayFiles(self._files.paths, self.value("cache_header_information"))
+        self._arrays = ArrayFiles(self._files.paths, self.value("cache_header_information"), not wants_region(self))
         return len(self._files.paths)
+
+    def remote_rows(self) -> RemoteRows | None:
+        assert self._arrays is not None
+        return self._arrays.remote_rows()
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         assert self._files is not None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs.encoded import CodecError
+from dali_lab.io.files import open_file
 from dali_lab.io.ranges import outside
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
@@ -23,8 +24,12 @@ from dali_lab.operators.decoders.numpy_format import (
     parsed_header,
 )
 from dali_lab.operators.geometry.windows import Windows
-from dali_lab.operators.readers.whole_files import Paths, can_read_compiled
+from dali_lab.operators.readers.whole_files import Paths, can_read_compiled, check_reach
 from dali_lab.schema import Call
+
+if TYPE_CHECKING:
+    from dali_lab.operators.readers.arrays.remote_arrays import RemoteArrays
+    from dali_lab.operators.readers.look_ahead import RemoteRows
 
 Table = npt.NDArray[np.int64]
 
@@ -63,11 +68,22 @@ class ArrayFiles:
         Their paths.
     keep_headers
         Headers that were read once are not read again.
+    whole
+        Whole arrays are read, rather than a region of each.
     """
 
-    def __init__(self, names: Sequence[str], keep_headers: bool) -> None:
+    def __init__(self, names: Sequence[str], keep_headers: bool, whole: bool = True) -> None:
         self.paths = Paths(names)
+        self._remote: RemoteArrays | None = None
+        if self.paths.parts is not None:
+            from dali_lab.operators.readers.arrays.remote_arrays import RemoteArrays
+
+            self._remote = RemoteArrays(self.paths.names, self.paths.parts, whole)
         self._kept: dict[int, NumpyHeader] | None = {} if keep_headers else None
+
+    def remote_rows(self) -> RemoteRows | None:
+        """The parts of files that are requested ahead, where some are remote."""
+        return None if self._remote is None else self._remote.rows()
 
     def headers(self, call: Call, rows: Table) -> Headers:
         """The headers of the chosen files.
@@ -111,9 +127,12 @@ class ArrayFiles:
 
     def _look(self, call: Call, rows: Table) -> tuple[list[NumpyHeader], Table, Table]:
         """The distinct headers, the index of each file's, and the sizes of the files."""
+        check_reach(call, self.paths, rows)
         group, sizes = np.arange(len(rows)), np.zeros(len(rows), np.int64)
         heads: list[bytes] = []
-        if can_read_compiled():
+        if self._remote is not None:
+            heads = self._remote.heads(call, rows, sizes)
+        elif can_read_compiled():
             from dali_lab.kernels.cpu import file_access
 
             table = np.empty((len(rows), HEAD), np.uint8)
@@ -136,8 +155,9 @@ class ArrayFiles:
         """The header of one file, read in Python to report its fault."""
         name = self._name(rows, index)
         try:
-            with open(name, "rb", buffering=0) as file:
-                sizes[index] = os.fstat(file.fileno()).st_size
+            with open_file(name) as file:
+                sizes[index] = file.seek(0, os.SEEK_END)
+                file.seek(0)
                 start = file.read(START)
                 return start + file.read(header_length(start) - START)
         except (OSError, ValueError) as error:
@@ -171,10 +191,14 @@ class ArrayFiles:
         SampleError
             If a file cannot be read.
         """
+        check_reach(call, self.paths, rows)
         item = out.itemsize
         shapes = _in_bytes(headers.as_stored(headers.shapes), item)
         start = _in_bytes(headers.as_stored(windows.start), item, 0)
         extent = _in_bytes(headers.as_stored(windows.shape), item)
+        if self._remote is not None:
+            self._remote.windows(call, rows, headers.offsets, shapes, start, extent, out)
+            return
         if can_read_compiled():
             from dali_lab.kernels.cpu import file_access
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.geometry.windows import OUT_OF_BOUNDS, Windows, half_away, named_bounds
 from dali_lab.schema import Arg, Call, Operator, integers, number, numbers
+from dali_lab.schema.axes import numbered_axes, refuse_repeated
 
 _STARTS = ("roi_start", "rel_roi_start")
 _ENDS = ("roi_end", "rel_roi_end", "roi_shape", "rel_roi_shape")
@@ -47,19 +48,15 @@ def verify_region(values: Mapping[str, Any], connected: Iterable[str]) -> None:
             raise ArgumentError(f"given together with '{given[0]}'; give one or the other", argument=given[1])
     axes = values.get("roi_axes", ())
     if len(set(axes)) != len(axes):
-        raise ArgumentError(f"{list(axes)} holds an axis twice", argument="roi_axes")
+        raise ArgumentError(f"an axis is given twice: {list(axes)}", argument="roi_axes")
 
 
 def region_windows(call: Call, shapes: npt.NDArray[np.int64]) -> Windows:
     """Start and extent of the region of each array."""
     ndim = shapes.shape[1]
-    axes = np.array(call.operator.value("roi_axes") or range(ndim), np.int64)
-    outside = (axes < -ndim) | (axes >= ndim)
-    if outside.any():
-        raise call.problem(f"{axes[outside][0]} is not one of the {ndim} axes", argument="roi_axes")
-    axes = axes % ndim
-    if len(set(axes.tolist())) != len(axes):
-        raise call.problem(f"{axes.tolist()} holds an axis twice", argument="roi_axes")
+    chosen = np.array(call.operator.value("roi_axes") or range(ndim), np.int64)
+    axes = numbered_axes(call, chosen, ndim, "roi_axes")
+    refuse_repeated(call, axes[None], "roi_axes")
     extents = shapes[:, axes]
     first, last = named_bounds(call, extents, "roi_")
     low = np.zeros_like(extents) if first is None else half_away(first).astype(np.int64)

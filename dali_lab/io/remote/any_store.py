@@ -1,0 +1,106 @@
+"""All other URLs, by fsspec: ``memory://``, ``ftp://``, ``hf://``, chains such as ``zip://a.jpg::s3://…``."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from dali_lab.io.remote.store import Found, Info, Kind, StoreError, Unchanged
+
+T = TypeVar("T")
+
+_LASTING = (ValueError, TypeError, NotImplementedError, ImportError)
+
+
+class AnyStore:
+    """The file system of one URL; keys are whole URLs, whose paths the library takes apart.
+
+    Parameters
+    ----------
+    url
+        Any URL of it.
+    """
+
+    def __init__(self, url: str) -> None:
+        import fsspec
+
+        try:
+            self._system, _ = fsspec.core.url_to_fs(url)
+        except (ImportError, ValueError) as error:
+            raise StoreError(Kind.WRONG, str(error)) from None
+
+    def _path(self, url: str) -> str:
+        import fsspec
+
+        return str(fsspec.core.url_to_fs(url)[1])
+
+    def renew(self) -> None:
+        self._system.clear_instance_cache()
+
+    def info(self, key: str) -> Info:
+        return self._tried(lambda: self._info(self._path(key)))
+
+    def _info(self, path: str) -> Info:
+        found = self._system.info(path)
+        if found.get("type") == "directory":
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        size = int(found["size"]) if found.get("size") is not None else -1
+        tag = next(
+            (found[name] for name in ("ETag", "etag", "mtime", "LastModified", "created") if found.get(name)), ""
+        )
+        return Info(size, f"{tag} {size}")
+
+    def get(self, key: str, start: int, count: int, unless: str = "") -> tuple[memoryview, Info]:
+        def read() -> tuple[memoryview, Info]:
+            path = self._path(key)
+            info = self._info(path)
+            if unless and info.version == unless:
+                raise Unchanged
+            if not count:
+                return memoryview(b""), info
+            if count < 0:
+                return memoryview(self._system.cat_file(path)), info
+            return memoryview(self._system.cat_file(path, start=start, end=min(start + count, info.size))), info
+
+        data, info = self._tried(read)
+        return data, (Info(data.nbytes, info.version) if info.size < 0 and count < 0 else info)
+
+    def folder(self, key: str, flat: bool = False) -> Iterator[list[Found]]:
+        def read() -> list[Found]:
+            found = []
+            path = self._path(key)
+            for entry in self._system.ls(path, detail=True):
+                name = entry["name"].rstrip("/").rpartition("/")[2]
+                if entry["name"].rstrip("/") == path.rstrip("/"):
+                    if entry["type"] != "directory":
+                        raise NotADirectoryError(errno.ENOTDIR, "it is a file, not a folder")
+                    continue
+                found.append(Found(name, entry["type"] == "directory", int(entry.get("size") or -1)))
+            return found
+
+        yield self._tried(read)
+
+    def _tried(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except (StoreError, Unchanged):
+            raise
+        except Exception as error:
+            explained = _explained(error)
+        raise explained  # not within the handler: what the library says may have secrets in it
+
+
+def _explained(error: Exception) -> StoreError:
+    if isinstance(error, FileNotFoundError):
+        return StoreError(Kind.MISSING, "it does not exist")
+    if isinstance(error, (IsADirectoryError, NotADirectoryError)):
+        return StoreError(Kind.WRONG, str(error.strerror or error))
+    if isinstance(error, PermissionError):
+        return StoreError(Kind.DENIED, f"you have no permission to read it ({error})")
+    if isinstance(error, _LASTING):
+        return StoreError(Kind.WRONG, str(error))
+    status = getattr(error, "status", None)
+    if status in (401, 403):
+        return StoreError(Kind.DENIED, f"the server denies it (status {status}); a signed URL may have expired")
+    return StoreError(Kind.PASSING, f"{type(error).__name__}: {error}")

@@ -1,0 +1,274 @@
+"""S3, Google Cloud Storage, Azure and web servers, by obstore: its requests leave Python to itself while they wait."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from dali_lab.io.remote.store import Found, Info, Kind, StoreError, Unchanged
+
+T = TypeVar("T")
+
+SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "adl", "abfs", "abfss", "http", "https")
+"""Schemes that are read in this way."""
+
+_WHOLE = 16 << 20
+"""Bytes up to which an object is taken from one answer."""
+_PAGE = 1000
+_LAST_CHARACTER = "\U0010ffff"
+_EXPIRED = re.compile(
+    r"ExpiredToken|TokenRefreshRequired|token (?:has|is) expired|InvalidAuthenticationToken|expired_token", re.I
+)
+_STATUS = re.compile(r"status (\d{3})|(?:HTTP|code)[^\d]{0,12}(\d{3})")
+_CODE = re.compile(r"<Code>(\w+)</Code>")
+_MESSAGE = re.compile(r"<Message>([^<]+)</Message>")
+_CAUSES = re.compile(r'(?:Os \{[^}]*message: "([^"]+)"|"(dns error|operation timed out|connection closed[^"]*)")')
+_PASSING_STATUS = ("408", "425", "429", "500", "502", "503", "504")
+
+
+_process: int | None = None
+"""The process in which the library runs its threads; a forked child has none of them."""
+
+
+class ObjectStore:
+    """A bucket, container or server.
+
+    Parameters
+    ----------
+    scheme
+        One of :data:`SCHEMES`.
+    bucket
+        The bucket or container; for web servers host and port.
+    timeout
+        Seconds that one request may take.
+    """
+
+    def __init__(self, scheme: str, bucket: str, timeout: float) -> None:
+        self._scheme, self._bucket, self._timeout = scheme, bucket, timeout
+        self._signed = True
+        self._store = self._open()
+
+    def _open(self) -> Any:
+        from obstore import store as stores
+
+        client: Any = {
+            "allow_http": True,
+            "timeout": timedelta(seconds=self._timeout),
+            "connect_timeout": timedelta(seconds=min(10.0, self._timeout)),
+            "pool_max_idle_per_host": "256",
+        }
+        # Attempts are repeated by our own code, which can be asked to stop and renews credentials.
+        common: Any = {"client_options": client, "retry_config": {"max_retries": 0}}
+        if self._scheme in ("s3", "s3a"):
+            from dali_lab.io.remote.aws import settings
+
+            found = settings(self._bucket)
+            self._signed = "skip_signature" not in found
+            return stores.S3Store(self._bucket, **found, **common)
+        if self._scheme in ("gs", "gcs"):
+            found = _google_settings()
+            self._signed = "skip_signature" not in found
+            return stores.GCSStore(self._bucket, **found, **common)
+        if self._scheme in ("az", "adl", "abfs", "abfss"):
+            return stores.AzureStore.from_url(f"{self._scheme}://{self._bucket}", **common)
+        return stores.HTTPStore.from_url(f"{self._scheme}://{self._bucket}", **common)
+
+    def renew(self) -> None:
+        self._store = self._open()
+
+    def info(self, key: str) -> Info:
+        import obstore
+
+        return self._tried(lambda: _info(obstore.head(self._store, key)))
+
+    def get(self, key: str, start: int, count: int, unless: str = "") -> tuple[memoryview, Info]:
+        import obstore
+
+        options: Any = {}
+        if unless.startswith('"'):
+            options["if_none_match"] = unless
+        if count >= 0:
+            options["range"] = (start, start + count)
+
+        def read() -> tuple[memoryview, Info]:
+            result = obstore.get(self._store, key, options=options)
+            info = _info(result.meta)
+            if unless and info.version == unless:
+                raise Unchanged
+            return memoryview(result.bytes() if count >= 0 or info.size <= _WHOLE else b""), info
+
+        if not count:
+            return memoryview(b""), self.info(key)
+        data, info = self._tried(read)
+        if count < 0 and info.size > _WHOLE:
+            return self._in_pieces(key, info), info
+        return data, info
+
+    def _in_pieces(self, key: str, info: Info) -> memoryview:
+        """A large object by ranges, each with the whole time limit of a request."""
+        import obstore
+
+        memory = bytearray(info.size)
+        for begin in range(0, info.size, _WHOLE):
+            end = min(begin + _WHOLE, info.size)
+            options: Any = {"range": (begin, end)}
+            result = self._tried(functools.partial(obstore.get, self._store, key, options=options))
+            if _info(result.meta) != info:
+                raise StoreError(Kind.CHANGED, "it changed while it was read")
+            memory[begin:end] = memoryview(self._tried(result.bytes))
+        return memoryview(memory)
+
+    def folder(self, key: str, flat: bool = False) -> Iterator[list[Found]]:
+        import obstore
+
+        if self._scheme in ("http", "https"):
+            yield self._linked(key)
+            return
+        prefix = f"{key.rstrip('/')}/" if key.strip("/") else ""
+        if flat:
+            yield from self._pages(prefix)
+            return
+        # Folders are told from objects by the store, which answers for all of them together.
+        found = self._tried(lambda: obstore.list_with_delimiter(self._store, prefix or None))
+        cut = len(prefix)
+        yield [Found(meta[cut:].rstrip("/"), True) for meta in found["common_prefixes"]] + [
+            Found(meta["path"][cut:], False, meta["size"]) for meta in found["objects"] if len(meta["path"]) > cut
+        ]
+
+    def _pages(self, prefix: str) -> Iterator[list[Found]]:
+        """The objects of a folder page by page; where others lie deeper, these are passed over in few requests."""
+        import obstore
+
+        cut, offset, folder, deep = len(prefix), None, "", 0
+        while True:
+            pages = iter(obstore.list(self._store, prefix or None, offset=offset, chunk_size=_PAGE))
+            while (page := self._tried(functools.partial(next, pages, None))) is not None:
+                found = []
+                for meta in page:
+                    name, slash, _ = meta["path"][cut:].partition("/")
+                    if not slash:
+                        found.append(Found(name, False, meta["size"]))
+                    elif name != folder:
+                        folder, deep = name, 1
+                        found.append(Found(name, True))
+                    else:
+                        deep += 1
+                yield found
+                if deep >= _PAGE:
+                    break
+            if page is None:
+                return
+            offset, deep = f"{prefix}{folder}/{_LAST_CHARACTER}", 0
+
+    def _linked(self, key: str) -> list[Found]:
+        """The entries that the page of a folder on a web server links to."""
+        from dali_lab.io.remote.web_folder import links, page
+
+        folder = f"{key.rstrip('/')}/" if key else ""
+        address = f"{self._scheme}://{self._bucket}/{folder}"
+        return links(page(address, self._timeout), address)
+
+    def _tried(self, work: Callable[[], T]) -> T:
+        global _process
+        _process = _process or os.getpid()
+        if _process != os.getpid():
+            raise StoreError(
+                Kind.WRONG,
+                "this process was forked from one that had read remote files, whose connections it cannot use:"
+                " start worker processes by 'spawn' or 'forkserver'",
+            )
+        try:
+            return work()
+        except (StoreError, Unchanged):
+            raise
+        except Exception as error:
+            explained = self._explained(error)
+        raise explained  # not within the handler: what the library says may have secrets in it
+
+    def _explained(self, error: Exception) -> Exception:
+        from obstore import exceptions
+
+        text = str(error)
+        if isinstance(error, exceptions.NotModifiedError):
+            return Unchanged()
+        if _EXPIRED.search(text):
+            return StoreError(
+                Kind.EXPIRED, f"the credentials for {self._place} have expired; sign in again, or let them be renewed"
+            )
+        if "NoSuchBucket" in text:
+            return StoreError(Kind.MISSING, f"there is no bucket '{self._bucket}'")
+        if isinstance(error, (exceptions.NotFoundError, FileNotFoundError)):
+            return StoreError(Kind.MISSING, "it does not exist")
+        if isinstance(error, (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError, PermissionError)):
+            return StoreError(Kind.DENIED, self._denied(text))
+        if isinstance(error, exceptions.PreconditionError):
+            return StoreError(Kind.CHANGED, "it changed while it was read")
+        reason = _reason(text)
+        status = _STATUS.search(text)
+        number = (status[1] or status[2]) if status else ""
+        if number in ("401", "403"):
+            return StoreError(Kind.DENIED, self._denied(text))
+        if number == "416":
+            return StoreError(Kind.CHANGED, "it is shorter than it was, or than its index says")
+        if number[:1] in ("3", "4") and number not in _PASSING_STATUS:
+            return StoreError(Kind.WRONG, f"{self._place} refuses the request: {reason}")
+        if isinstance(error, (exceptions.NotSupportedError, exceptions.InvalidPathError, ValueError, TypeError)):
+            return StoreError(Kind.WRONG, reason)
+        return StoreError(Kind.PASSING, f"{self._place}: {reason}")
+
+    @property
+    def _place(self) -> str:
+        return f"{self._scheme}://{self._bucket}"
+
+    def _denied(self, text: str) -> str:
+        code = _CODE.search(text)
+        said = f" ({code[1]})" if code else ""
+        if not self._signed:
+            return (
+                f"{self._place} denies it{said} to requests without credentials, and none were found: see"
+                " docs/how-to/object-stores.md for where they are looked for"
+            )
+        return f"{self._place} denies it{said}: the credentials found have no right to read it"
+
+
+def _info(meta: Any) -> Info:
+    return Info(int(meta["size"]), meta.get("e_tag") or f"{meta['last_modified']} {meta['size']}")
+
+
+def _google_settings() -> dict[str, Any]:
+    """No credentials are asked for where none are kept: public buckets are read without."""
+    variables = ("APPLICATION_CREDENTIALS", "SERVICE_ACCOUNT", "SERVICE_ACCOUNT_KEY", "SERVICE_ACCOUNT_PATH")
+    home = os.environ.get("CLOUDSDK_CONFIG") or os.path.expanduser("~/.config/gcloud")
+    kept = any(os.environ.get(f"GOOGLE_{name}") for name in variables) or os.path.exists(
+        os.path.join(home, "application_default_credentials.json")
+    )
+    # Machines of the cloud answer for their credentials themselves.
+    return (
+        {} if kept or (os.path.exists("/sys/class/dmi/id/product_name") and _is_google()) else {"skip_signature": True}
+    )
+
+
+def _is_google() -> bool:
+    try:
+        with open("/sys/class/dmi/id/product_name", encoding="ascii", errors="replace") as file:
+            return "Google" in file.read()
+    except OSError:
+        return False
+
+
+def _reason(text: str) -> str:
+    """The innermost cause in an error of the library, without its debugging text."""
+    code, message = _CODE.search(text), _MESSAGE.search(text)
+    if code or message:
+        return ": ".join(found[1] for found in (code, message) if found)
+    first = text.split("\n\nDebug source", 1)[0].strip()
+    first = first.removeprefix("Generic S3 error: ").removeprefix("Generic HTTP error: ")
+    causes = re.findall(
+        r'(?:Os \{[^}]*message: "([^"]+)"|"(dns error|operation timed out|connection closed[^"]*)")', text
+    )
+    last = next((a or b for a, b in reversed(causes) if a or b), "")
+    return f"{first} ({last})" if last and last not in first else first

@@ -1,0 +1,234 @@
+"""Parts of files in stores, requested ahead of their use and many at once."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import threading
+import weakref
+from collections import deque
+from collections.abc import Iterable, Sequence
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from typing import NamedTuple
+
+from dali_lab.io.locations import canonical, is_remote
+from dali_lab.io.remote import cache
+from dali_lab.io.remote.requests import submit
+from dali_lab.io.remote.store import Info, Kind, StoreError
+from dali_lab.io.roots import limited, reach
+
+WHOLE = -1
+"""Count of bytes of a part that is the whole file."""
+
+_GAP = 128 << 10
+"""Bytes between two parts that are read along rather than asked for apart."""
+_LARGEST = 8 << 20
+"""Bytes of a request for several parts."""
+_MOST_AHEAD = 512
+"""Parts that are requested ahead at most, and their bytes."""
+_MOST_BYTES = 384 << 20
+_FIRST_GUESS = 128 << 10
+
+
+class Part(NamedTuple):
+    """A range of bytes of a file, by its number.
+
+    Attributes
+    ----------
+    file
+        Number of the file.
+    start, size
+        Where it begins, and its bytes; :data:`WHOLE` for all of the file.
+    """
+
+    file: int
+    start: int = 0
+    size: int = WHOLE
+
+
+class _Request:
+    """A request for a range of a file that several parts lie in."""
+
+    __slots__ = ("future", "start")
+
+    def __init__(self, start: int, future: Future[memoryview]) -> None:
+        self.start = start
+        self.future = future
+
+
+class FileParts:
+    """Parts of files that are requested ahead, and taken once each.
+
+    Several threads may use it.
+
+    Parameters
+    ----------
+    names
+        Paths and URLs of the files.
+    known
+        Sizes and versions of the files, where they are known; a file that has another version is an error then.
+    """
+
+    def __init__(self, names: Sequence[str], known: Sequence[Info] | None = None) -> None:
+        self._names = names
+        self._known = known
+        self._lock = threading.Lock()
+        self._ahead: dict[Part, deque[_Request]] = {}
+        self._waiting = 0
+        self._typical: float = _FIRST_GUESS
+        self._closed = False
+        self._under_way: set[Future[memoryview]] = set()
+        _open.add(self)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether more should be requested ahead."""
+        waiting = self._waiting
+        return waiting < _MOST_AHEAD and waiting * self._typical < _MOST_BYTES
+
+    def request(self, parts: Iterable[Part], *, urgent: bool = False) -> None:
+        """Begin to read parts; those of a file that lie near each other are read together."""
+        wanted = [part for part in parts if part.size]
+        if limited():
+            wanted = [part for part in wanted if self._refused(part) is None]
+        with self._lock:
+            if self._closed:
+                return
+            self._waiting += len(wanted)
+            begun = self._begun(wanted, urgent)
+            for part, request in zip(wanted, begun, strict=True):
+                self._ahead.setdefault(part, deque()).append(request)
+
+    def _begun(self, parts: Sequence[Part], urgent: bool) -> list[_Request]:
+        """The request of each part."""
+        result: dict[int, _Request] = {}
+        group: list[int] = []
+        end = 0
+
+        def finish() -> None:
+            if group:
+                first = parts[group[0]]
+                request = self._send(first.file, first.start, end - first.start, urgent)
+                result.update(dict.fromkeys(group, request))
+                group.clear()
+
+        for index in sorted(range(len(parts)), key=parts.__getitem__):
+            part = parts[index]
+            if part.size == WHOLE:
+                result[index] = self._send(part.file, 0, WHOLE, urgent)
+                continue
+            if group:
+                first = parts[group[0]]
+                together = max(end, part.start + part.size) - first.start
+                if part.file != first.file or part.start - end > _GAP or together > _LARGEST:
+                    finish()
+            end = max(end, part.start + part.size) if group else part.start + part.size
+            group.append(index)
+        finish()
+        return [result[index] for index in range(len(parts))]
+
+    def _send(self, file: int, start: int, count: int, urgent: bool) -> _Request:
+        name, known = self._names[file], None if self._known is None else self._known[file]
+        future = submit(lambda: self._read(name, start, count, known), urgent=urgent)
+        self._under_way.add(future)
+        future.add_done_callback(self._under_way.discard)
+        return _Request(start, future)
+
+    def _read(self, name: str, start: int, count: int, known: Info | None) -> memoryview:
+        if self._closed:
+            raise StoreError(Kind.WRONG, "the reader was closed")
+        if not is_remote(name):
+            return _local(canonical(name), start, count)
+        data, info = cache.fetch(name, start, count, known, lambda: self._closed)
+        if known is not None and info.version != known.version:
+            raise StoreError(Kind.CHANGED, "it was replaced or changed after the reader had opened it")
+        return data
+
+    def take(self, parts: Sequence[Part]) -> list[memoryview | OSError]:
+        """The bytes of parts, or the error of each; parts that were not requested are read now.
+
+        A part that reaches beyond the end of its file is shorter.
+        """
+        refused = {part: error for part in parts if (error := self._refused(part))} if limited() else {}
+        with self._lock:
+            missing = []
+            found: list[_Request | None] = []
+            for part in parts:
+                if part in refused or not part.size:
+                    found.append(None)
+                    continue
+                queue = self._ahead.get(part)
+                if queue:
+                    found.append(queue.popleft())
+                    self._waiting -= 1
+                    if not queue:
+                        del self._ahead[part]
+                else:
+                    missing.append(part)
+                    found.append(None)
+            begun = iter(self._begun(missing, True))
+        results: list[memoryview | OSError] = []
+        for part, request in zip(parts, found, strict=True):
+            if part in refused or not part.size:
+                results.append(refused.get(part, memoryview(b"")))
+                continue
+            request = request or next(begun)
+            try:
+                data = request.future.result()
+            except CancelledError:
+                results.append(StoreError(Kind.WRONG, "the reader was closed"))
+                continue
+            except OSError as error:
+                results.append(error)
+                continue
+            if part.size != WHOLE:
+                offset = part.start - request.start
+                data = data[offset : offset + part.size]
+            self._typical += 0.02 * (data.nbytes - self._typical)
+            results.append(data)
+        return results
+
+    def _refused(self, part: Part) -> OSError | None:
+        """The error of a file that may not be read here, asked for on the thread of the reader."""
+        try:
+            reach(self._names[part.file])
+        except OSError as error:
+            return error
+        return None
+
+    def forget(self) -> None:
+        """Drop what was requested ahead."""
+        with self._lock:
+            for queue in self._ahead.values():
+                for request in queue:
+                    request.future.cancel()
+            self._ahead.clear()
+            self._waiting = 0
+
+    def close(self) -> None:
+        """Drop what was requested ahead, let no request be repeated, and end every wait for one."""
+        self._closed = True
+        self.forget()
+        for future in list(self._under_way):
+            if not future.cancel():
+                with contextlib.suppress(InvalidStateError):
+                    future.set_exception(StoreError(Kind.WRONG, "the reader was closed"))
+
+
+_open: weakref.WeakSet[FileParts] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    """End all waits at the end of the process, which waits for the threads of pipelines."""
+    for parts in list(_open):
+        parts.close()
+
+
+atexit.register(_close_all)
+
+
+def _local(name: str, start: int, count: int) -> memoryview:
+    """A part of a file of the file system, which may stand beside remote ones in a list."""
+    with open(name, "rb") as file:
+        file.seek(start)
+        return memoryview(file.read() if count == WHOLE else file.read(count))

@@ -1,0 +1,217 @@
+"""Requests to stores: the store of a URL, attempts with growing waits between them, and threads for many at once."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import os
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from typing import TypeVar
+
+from dali_lab.io.locations import bucket_and_key, canonical, credentials_in
+from dali_lab.io.remote.store import Kind, Store, StoreError
+
+T = TypeVar("T")
+
+_FIRST_WAIT = 0.1
+_LONGEST_WAIT = 8.0
+_INSTALL = "remote files need more packages: pip install dali-lab[remote]"
+
+
+def attempts() -> int:
+    """How often a request is tried: ``DALI_LAB_REMOTE_ATTEMPTS``, by default 6."""
+    return max(1, _number("DALI_LAB_REMOTE_ATTEMPTS", 6))
+
+
+def timeout() -> float:
+    """Seconds that one attempt may take: ``DALI_LAB_REMOTE_TIMEOUT``, by default 60."""
+    return max(1, _number("DALI_LAB_REMOTE_TIMEOUT", 60))
+
+
+def most_requests() -> int:
+    """Requests that run at once in a process: ``DALI_LAB_REMOTE_REQUESTS``, by default 96."""
+    return max(1, _number("DALI_LAB_REMOTE_REQUESTS", 96))
+
+
+def _number(name: str, default: int) -> int:
+    try:
+        return int(os.environ.get(name, default))
+    except ValueError:
+        raise StoreError(Kind.WRONG, f"the environment variable {name} must be a whole number") from None
+
+
+_BUCKETS = frozenset(("s3", "gs", "az"))
+"""Schemes whose URLs are a bucket and a key as they stand: most requests look no further than for the bucket."""
+
+_stores: dict[tuple[int, str], Store] = {}
+_opening = threading.Lock()
+
+
+def store_of(url: str) -> tuple[Store, str]:
+    """The store of a URL, and the object's key in it.
+
+    Raises
+    ------
+    StoreError
+        If a package is missing, or the URL has credentials in it.
+    """
+    scheme, _, rest = url.partition("://")
+    if scheme in _BUCKETS and "?" not in rest:
+        bucket, _, key = rest.partition("/")
+        known = _stores.get((os.getpid(), f"{scheme}://{bucket}"))
+        if known is not None:
+            return known, key
+    url = canonical(url)
+    scheme, bucket, key = bucket_and_key(url)
+    if "?" in url and scheme in ("http", "https"):
+        # The query belongs to the address there, as in URLs that are signed for a time.
+        return _any(url), url
+    said = credentials_in(url)
+    if said:
+        raise StoreError(
+            Kind.WRONG,
+            f"the URL has {said}; keep credentials where the tools of the store look for them"
+            " (docs/how-to/object-stores.md)",
+        )
+    from dali_lab.io.remote.object_store import SCHEMES, ObjectStore
+
+    if scheme not in SCHEMES or (scheme in ("abfs", "abfss") and "@" not in bucket and "?" in url):
+        return _any(url), url
+    if not bucket:
+        raise StoreError(Kind.WRONG, f"'{url}' names no bucket or server")
+    _need("obstore")
+    place = os.getpid(), f"{scheme}://{bucket}"
+    with _opening:
+        found = _stores.get(place)
+        if found is None:
+            if scheme in ("s3", "s3a"):
+                _need("boto3")
+            try:
+                found = _stores[place] = ObjectStore(scheme, bucket, timeout())
+            except StoreError:
+                raise
+            except Exception as error:
+                raise StoreError(Kind.WRONG, f"cannot use {scheme}://{bucket}: {error}") from None
+    return found, key
+
+
+def _any(url: str) -> Store:
+    from dali_lab.io.remote.any_store import AnyStore
+
+    _need("fsspec")
+    scheme, _, rest = url.partition("://")
+    place = os.getpid(), f"{scheme}://{rest.partition('/')[0]}" if "::" not in scheme else url
+    with _opening:
+        if place not in _stores:
+            _stores[place] = AnyStore(url)
+        return _stores[place]
+
+
+def _need(package: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        raise StoreError(Kind.WRONG, f"{_INSTALL} ('{package}' is not installed)")
+
+
+def tried(url: str, work: Callable[[Store, str], T], stopped: Callable[[], bool] = bool) -> T:
+    """The result of a request, which is repeated while its error may pass.
+
+    The wait before the next attempt doubles each time, and is cut by chance, so that many that failed together do not
+    come back together. Credentials that have expired are fetched anew once.
+
+    Parameters
+    ----------
+    work
+        Called as ``work(store, key)``.
+    stopped
+        Whether nobody waits for the result any more.
+
+    Raises
+    ------
+    StoreError
+        The last error; it says how often it was tried.
+    """
+    if threading.current_thread() is threading.main_thread():
+        # A library that waits in its own code does not notice Ctrl-C; waiting for another thread does.
+        return submit(functools.partial(_tried, url, work, stopped)).result()
+    return _tried(url, work, stopped)
+
+
+def _tried(url: str, work: Callable[[Store, str], T], stopped: Callable[[], bool]) -> T:
+    store, key = store_of(url)
+    renewed = False
+    count = attempts()
+    attempt = 1
+    while True:
+        try:
+            return work(store, key)
+        except StoreError as error:
+            if error.kind is Kind.EXPIRED and not renewed:
+                renewed = True
+                store.renew()
+                continue
+            if error.kind is not Kind.PASSING or stopped():
+                raise
+            if attempt == count:
+                reason = f"{error.strerror} (tried {count} times)" if count > 1 else str(error.strerror)
+                raise StoreError(Kind.PASSING, reason) from None
+            wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (attempt - 1)) * random.uniform(0.5, 1)
+            time.sleep(wait)
+            attempt += 1
+
+
+class _Threads:
+    """Threads for requests; what is waited for goes before what is read ahead."""
+
+    def __init__(self) -> None:
+        self._work: deque[tuple[Future[object], Callable[[], object]]] = deque()
+        self._arrived = threading.Condition()
+        self._count = self._idle = 0
+        self._most = most_requests()
+
+    def submit(self, work: Callable[[], object], *, urgent: bool) -> Future[object]:
+        future: Future[object] = Future()
+        with self._arrived:
+            (self._work.appendleft if urgent else self._work.append)((future, work))
+            if self._idle < len(self._work) and self._count < self._most:
+                self._count += 1
+                threading.Thread(target=self._run, name="dali-lab-request", daemon=True).start()
+            self._arrived.notify()
+        return future
+
+    def _run(self) -> None:
+        while True:
+            with self._arrived:
+                self._idle += 1
+                while not self._work:
+                    self._arrived.wait()
+                self._idle -= 1
+                future, work = self._work.popleft()
+            if not future.set_running_or_notify_cancel():
+                continue
+            with contextlib.suppress(InvalidStateError):  # somebody gave up waiting
+                try:
+                    future.set_result(work())
+                except InvalidStateError:
+                    raise
+                except BaseException as error:
+                    future.set_exception(error)
+            del future, work
+
+
+_threads: tuple[int, _Threads] | None = None
+
+
+def submit(work: Callable[[], T], *, urgent: bool = True) -> Future[T]:
+    """Run a request on one of the process's threads for them; urgent ones go before the others."""
+    global _threads
+    with _opening:
+        if _threads is None or _threads[0] != os.getpid():
+            _threads = os.getpid(), _Threads()
+        threads = _threads[1]
+    return threads.submit(work, urgent=urgent)  # type: ignore[return-value]

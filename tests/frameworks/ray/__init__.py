@@ -1,0 +1,1 @@
+"""Pipelines on Ray, on clusters of several nodes that run on this machine."""

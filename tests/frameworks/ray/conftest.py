@@ -1,0 +1,90 @@
+"""A pipeline with random operators over real files, and Ray on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import ray
+from PIL import Image
+
+from dali_lab import Pipeline, fn
+
+FILES = 50
+BATCH = 8
+EPOCH = 7  # batches
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Fifty pictures of different sizes."""
+    folder = tmp_path_factory.mktemp("pictures")
+    numbers = np.random.default_rng(0)
+    paths = []
+    for index in range(FILES):
+        height, width = numbers.integers(40, 90, 2)
+        small = Image.fromarray(numbers.integers(0, 255, (6, 6, 3), dtype=np.uint8))
+        path: Path = folder / f"{index:03d}.jpg"
+        small.resize((int(width), int(height))).save(path)
+        paths.append(str(path))
+    return paths
+
+
+def make_pipeline(files: list[str], **settings: object) -> Pipeline:
+    """Shuffled files, decoded, cropped and flipped at random; outputs of one shape, of their own shapes, and labels."""
+    pipeline = Pipeline(**{"batch_size": BATCH, "num_threads": 1, "seed": 5, **settings})
+    with pipeline:
+        encoded, labels = fn.readers.file(
+            files=files, random_shuffle=True, initial_fill=16, pad_last_batch=True, name="Reader"
+        )
+        decoded = fn.decoders.image(encoded, name="decoded")
+        cropped = fn.random_resized_crop(decoded, size=(32, 32), name="cropped")
+        flipped = fn.flip(cropped, horizontal=fn.random.coin_flip(name="coin"), name="flipped")
+        small = fn.resize(decoded, resize_x=fn.random.uniform(range=(10, 20), name="width"), name="small")
+        pipeline.set_outputs(flipped, labels, small)
+    return pipeline
+
+
+@pytest.fixture
+def make(pictures: list[str]) -> Callable[..., Pipeline]:
+    """Makes the pipeline; arguments are those of :class:`Pipeline`."""
+    return lambda **settings: make_pipeline(pictures, **settings)
+
+
+def batches_of(pipeline: Pipeline, count: int) -> list[dict[str, list[np.ndarray]]]:
+    """The first batches of ``Pipeline.run``, as lists of samples by column."""
+    names = ("flipped", "labels", "small")
+    runs = (pipeline.run() for _ in range(count))
+    return [
+        {name: [np.array(output.at(i)) for i in range(len(output))] for name, output in zip(names, run, strict=True)}
+        for run in runs
+    ]
+
+
+@pytest.fixture(scope="session")
+def expected(pictures: list[str]) -> list[dict[str, list[np.ndarray]]]:
+    """The batches of two epochs, by ``Pipeline.run``."""
+    pipeline = make_pipeline(pictures)
+    found = batches_of(pipeline, 2 * EPOCH)
+    pipeline.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def local_ray() -> Iterator[None]:
+    """Ray with two CPUs."""
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="warning", object_store_memory=300_000_000)
+    yield
+    ray.shutdown()
+
+
+def check_batch(batch: dict[str, object], expected: dict[str, list[np.ndarray]], rows: int | None = None) -> None:
+    """Compare a batch, or its first rows, sample by sample."""
+    assert set(batch) == set(expected)
+    for name, samples in expected.items():
+        found = list(batch[name])  # type: ignore[call-overload]
+        assert len(found) == (len(samples) if rows is None else rows)
+        for one, other in zip(found, samples, strict=False):
+            np.testing.assert_array_equal(np.asarray(one), other, err_msg=name)

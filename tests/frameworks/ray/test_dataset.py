@@ -1,0 +1,183 @@
+"""Datasets of a pipeline: the same numbers as ``Pipeline.run``, whoever computes them, and states to resume from."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from dali_lab import Pipeline, fn
+from dali_lab.model.errors import ArgumentError, FormatError
+from dali_lab.plugin.pytorch import DALIGenericIterator
+from dali_lab.plugin.ray import DataConfig, LastBatchPolicy, RayError, dataset, iterator
+from tests.frameworks.ray.conftest import BATCH, EPOCH, FILES, batches_of, check_batch
+
+pytestmark = pytest.mark.usefixtures("local_ray")
+
+Make = Callable[..., Pipeline]
+Expected = list[dict[str, list[np.ndarray]]]
+
+
+def numbers(expected: Expected, batches: object) -> list[int]:
+    """The number of each batch in the run, found by its content."""
+    found = []
+    for batch in batches:  # type: ignore[attr-defined]
+        labels = np.ravel(batch["labels"]).tolist()
+        first = [k for k, other in enumerate(expected) if np.ravel(other["labels"]).tolist()[: len(labels)] == labels]
+        check_batch(batch, {name: values[: len(labels)] for name, values in expected[first[0]].items()})
+        found.append(first[0])
+    return found
+
+
+def test_epochs_in_order_are_those_of_run(make: Make, expected: Expected) -> None:
+    made = dataset(make(), batches_per_block=2, preserve_order=True)
+    assert made.count() == FILES
+    for epoch in range(2):
+        batches = list(made.iter_batches(batch_size=BATCH))
+        assert len(batches) == EPOCH
+        for batch, other in zip(batches, expected[epoch * EPOCH :], strict=False):
+            check_batch(batch, other, FILES % BATCH if batch is batches[-1] else None)
+
+
+def test_any_order_has_the_same_batches(make: Make, expected: Expected) -> None:
+    given = iterator(dataset(make(), batches_per_block=1))
+    for epoch in range(2):
+        assert len(given) == EPOCH
+        assert sorted(numbers(expected, given)) == list(range(epoch * EPOCH, (epoch + 1) * EPOCH))
+
+
+@pytest.mark.parametrize("policy", LastBatchPolicy)
+@pytest.mark.parametrize("padded", [False, True])
+def test_policies_are_those_of_local_iterators(pictures: list[str], policy: LastBatchPolicy, padded: bool) -> None:
+    def labels() -> Pipeline:
+        pipeline = Pipeline(batch_size=BATCH, num_threads=1, seed=1, prefetch_queue_depth=1)
+        with pipeline:
+            pipeline.set_outputs(
+                fn.readers.file(files=pictures[:19], random_shuffle=True, name="R", pad_last_batch=padded)[1]
+            )
+        return pipeline
+
+    local = DALIGenericIterator(labels(), ["labels"], reader_name="R", last_batch_policy=policy, auto_reset=True)
+    made = iterator(dataset(labels(), columns=["labels"], last_batch_policy=policy, preserve_order=True))
+    for _ in range(3):
+        wanted = [batch[0]["labels"].ravel().tolist() for batch in local]
+        assert [batch["labels"].ravel().tolist() for batch in made] == wanted
+
+
+def test_a_state_is_resumed_in_mid_epoch_also_locally(make: Make, expected: Expected) -> None:
+    from dali_lab.plugin.ray import checkpoint
+
+    given = iterator(dataset(make(), batches_per_block=2, preserve_order=True))
+    for _ in zip(range(3), given, strict=False):
+        pass
+    state = json.loads(json.dumps(given.state_dict()))
+    resumed = iterator(dataset(make(seed=99), resume=state, batches_per_block=1))
+    assert len(resumed) == EPOCH - 3
+    assert sorted(numbers(expected, resumed)) == [3, 4, 5, 6]
+    assert sorted(numbers(expected, resumed)) == list(range(EPOCH, 2 * EPOCH))
+    local = make(checkpoint=checkpoint(make(), state))
+    for batch, other in zip(batches_of(local, 4), expected[3:], strict=False):
+        check_batch(batch, other)
+
+
+def test_ranks_get_all_batches_once_and_resume_with_other_ranks(make: Make, expected: Expected) -> None:
+    made = dataset(make(), batches_per_block=1)
+    shards = [iterator(shard["train"]) for shard in DataConfig().configure({"train": made}, 3)]
+    assert {len(shard) for shard in shards} == {3}
+    loops = [iter(shard) for shard in shards]
+    seen = [numbers(expected, [next(loop)])[0] for loop in loops]
+    states = [shard.state_dict() for shard in shards]
+    for loop in loops:
+        loop.close()
+    again = DataConfig().configure({"train": dataset(make(), resume=states, batches_per_block=1)}, 2)
+    for shard in again:
+        batches = list(iterator(shard["train"]))
+        assert len(batches) == 2
+        seen += numbers(expected, batches)
+    assert Counter(seen) == Counter(range(EPOCH))
+
+
+def test_partial_ranks_end_with_empty_batches(make: Make) -> None:
+    made = dataset(make(), batches_per_block=1)
+    sizes = [
+        [len(batch["labels"]) for batch in iterator(shard["train"])]
+        for shard in DataConfig().configure({"train": made}, 2)
+    ]
+    assert sorted(map(len, sizes)) == [4, 4]
+    assert sorted(map(sum, sizes)) == [24, 26]
+
+
+def test_tensors_lie_in_the_object_store(make: Make) -> None:
+    batch = next(iter(iterator(dataset(make()))))
+    assert isinstance(batch["flipped"], torch.Tensor)
+    assert batch["flipped"].dtype == torch.uint8
+    assert isinstance(batch["small"], list)
+    assert not batch["flipped"].numpy().flags.owndata
+
+
+def test_bad_samples_are_replaced_as_locally(pictures: list[str], tmp_path: object) -> None:
+    import pathlib
+
+    bad = pathlib.Path(str(tmp_path), "bad.jpg")
+    bad.write_bytes(b"no picture")
+    files = [*pictures[:10], str(bad), *pictures[10:20]]
+
+    def pipeline() -> Pipeline:
+        made = Pipeline(batch_size=4, num_threads=1, seed=2, on_error="replace", max_error_rate=1.0)
+        with made:
+            encoded, labels = fn.readers.file(files=files, name="R", pad_last_batch=True)
+            made.set_outputs(fn.resize(fn.decoders.image(encoded), size=(8, 8)), labels)
+        return made
+
+    local = pipeline()
+    wanted = [[output.as_array() for output in local.run()] for _ in range(6)]
+    for batch, (pictures_, labels) in zip(
+        iterator(dataset(pipeline(), columns=["pictures", "labels"], preserve_order=True)), wanted, strict=True
+    ):
+        count = len(batch["labels"])
+        np.testing.assert_array_equal(batch["labels"], labels[:count])
+        np.testing.assert_array_equal(batch["pictures"], pictures_[:count])
+
+
+def test_sources_that_count_are_asked_for_any_batch() -> None:
+    def pipeline() -> Pipeline:
+        made = Pipeline(batch_size=3, num_threads=1, seed=4)
+        with made:
+            values = fn.external_source(lambda number: np.full((3, 2), number, np.float32), name="values")
+            made.set_outputs(values + fn.random.uniform(range=(0, 0.5)))
+        return made
+
+    local = pipeline()
+    wanted = [local.run()[0].as_array() for _ in range(8)]
+    with pytest.raises(ArgumentError, match="argument 'batches': must be given"):
+        dataset(pipeline())
+    made = iterator(dataset(pipeline(), columns=["values"], batches=8, batches_per_block=3, preserve_order=True))
+    np.testing.assert_array_equal(np.concatenate([batch["values"] for batch in made]), np.concatenate(wanted))
+
+
+def test_what_cannot_be_distributed_is_refused() -> None:
+    pipeline = Pipeline(batch_size=3, num_threads=1)
+    with pipeline:
+        pipeline.set_outputs(fn.external_source(name="fed"))
+    with pytest.raises(RayError, match=r"node 'fed'.*stage\(\)"):
+        dataset(pipeline, batches=4)
+    iterable = Pipeline(batch_size=3, num_threads=1)
+    with iterable:
+        iterable.set_outputs(fn.external_source([np.zeros((3, 1))] * 4, name="iterable"))
+    with pytest.raises(ArgumentError, match="can be asked for any batch"):
+        dataset(iterable, batches=4)
+    with pytest.raises(FormatError, match="not a state of a distributed run"):
+        dataset(pipeline_of_numbers(), batches=4, resume={"format": "other"})
+    with pytest.raises(ArgumentError, match="columns"):
+        dataset(pipeline_of_numbers(), batches=4, columns=["one", "two"])
+
+
+def pipeline_of_numbers() -> Pipeline:
+    pipeline = Pipeline(batch_size=3, num_threads=1, seed=1)
+    with pipeline:
+        pipeline.set_outputs(fn.random.uniform())
+    return pipeline

@@ -1,0 +1,66 @@
+"""Clusters of several nodes on this machine: what dies in mid-epoch loses nothing and gives nothing twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import psutil
+import pytest
+import ray
+from ray.cluster_utils import Cluster
+
+from dali_lab import Pipeline
+from dali_lab.plugin.ray import RayError, connect, dataset, iterator
+from tests.frameworks.ray.conftest import EPOCH, check_batch
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """A head node without CPUs, and two nodes with one each."""
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    made.add_node(num_cpus=1)
+    made.add_node(num_cpus=1)
+    ray.init(address=made.address, logging_level="warning")
+    made.wait_for_nodes()
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+def end_workers(cluster: Cluster) -> None:
+    """Kill the processes in which one node runs its tasks."""
+    node = next(iter(cluster.worker_nodes))
+    workers = psutil.Process(node.all_processes["raylet"][0].process.pid).children()
+    ended = [worker for worker in workers if worker.name().startswith("ray::")]
+    assert ended
+    for worker in ended:
+        os.kill(worker.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("dies", ["process", "node"])
+def test_nothing_is_lost_or_given_twice(
+    cluster: Cluster, make: Callable[..., Pipeline], expected: list[dict[str, list[np.ndarray]]], dies: str
+) -> None:
+    found = []
+    for batch in iterator(dataset(make(), batches_per_block=1), prefetch_batches=0):
+        labels = np.ravel(batch["labels"]).tolist()
+        number = next(
+            k for k, other in enumerate(expected) if np.ravel(other["labels"]).tolist()[: len(labels)] == labels
+        )
+        check_batch(batch, expected[number], len(labels))
+        found.append(number)
+        if len(found) == 2:
+            if dies == "node":
+                cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+                cluster.add_node(num_cpus=1)
+            else:
+                end_workers(cluster)
+    assert sorted(found) == list(range(EPOCH))
+
+
+def test_a_dead_address_says_so() -> None:
+    with pytest.raises(RayError, match=r"no Ray cluster can be used at '127.0.0.1:1'"):
+        connect("127.0.0.1:1")

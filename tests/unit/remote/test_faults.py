@@ -1,0 +1,297 @@
+"""Stores that fail: requests are repeated while that may help, and errors name the object, the cause and the remedy."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dali_lab
+from dali_lab import fn
+from dali_lab.errors import DaliLabError, SampleError
+from tests.programs import run_python
+from tests.servers.faults import Proxy, proxy
+from tests.servers.s3 import S3
+from tests.servers.web import free_port
+
+CONTENTS = {f"{name}/{number}.png": f"{name}{number}".encode() * 50 for name in "ab" for number in range(6)}
+
+
+@pytest.fixture
+def between(server: S3, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    """A proxy before the S3 server, by which pipelines find it."""
+    with proxy(server.address) as found, server.account(monkeypatch, found.address):
+        yield found
+
+
+@pytest.fixture
+def root(server: S3, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """A bucket with two folders of six files."""
+    for name, content in CONTENTS.items():
+        (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "data" / name).write_bytes(content)
+    return server.upload(tmp_path / "data", f"faults-{abs(hash(request.node.name))}")
+
+
+def reading(root: str, batch_size: int = 4, **settings: Any) -> dali_lab.Pipeline:
+    pipe = dali_lab.Pipeline(batch_size, 2, None, **settings)
+    with pipe:
+        pipe.set_outputs(*fn.readers.file(file_root=root, name="Reader"))
+    pipe.build()
+    return pipe
+
+
+def epoch(pipe: dali_lab.Pipeline, batches: int = 3) -> list[bytes]:
+    found: list[bytes] = []
+    for _ in range(batches):
+        encoded, _ = pipe.run()
+        found += [np.array(encoded.at(i)).tobytes() for i in range(len(encoded))]
+    return found
+
+
+def first_times(count: int, fault: str) -> Any:
+    """The fault at the first requests for each object."""
+    seen: dict[str, int] = {}
+
+    def decide(method: str, path: str) -> str | None:
+        seen[path] = seen.get(path, 0) + 1
+        return fault if seen[path] <= count else None
+
+    return decide
+
+
+@pytest.mark.parametrize("fault", ["503 <Error><Code>SlowDown</Code></Error>", "500", "cut", "429"])
+def test_faults_that_pass_are_not_noticed(between: Proxy, root: str, fault: str) -> None:
+    between.fault = first_times(2, fault)
+    pipe = reading(root)
+    assert epoch(pipe) == list(CONTENTS.values())
+    assert len(between.requests) >= 3 * len(CONTENTS)
+    pipe.close()
+
+
+def test_a_server_that_never_answers_is_given_up(between: Proxy, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DALI_LAB_REMOTE_TIMEOUT", "1")
+    monkeypatch.setenv("DALI_LAB_REMOTE_ATTEMPTS", "2")
+    pipe = reading(root)
+    between.fault = lambda method, path: "hang" if path.endswith("b/0.png") else None
+    epoch(pipe, 1)
+    with pytest.raises(SampleError, match=r"s3://faults-\d+/b/0\.png'.*tried 2 times"):
+        epoch(pipe)
+    pipe.close()
+
+
+def test_many_requests_are_under_way_at_once(between: Proxy, root: str) -> None:
+    between.delay = 0.02
+    pipe = reading(root, batch_size=2)
+    assert epoch(pipe, 24) == list(CONTENTS.values()) * 4
+    assert between.most >= 8
+    pipe.close()
+
+
+def test_a_first_batch_requests_no_more_than_itself(between: Proxy, root: str) -> None:
+    pipe = reading(root, batch_size=2, prefetch_queue_depth=1)
+    before = len(between.requests)
+    epoch(pipe, 1)
+    assert len(between.requests) - before <= 4
+    pipe.close()
+
+
+def test_an_object_that_vanished_is_an_error_of_its_sample(between: Proxy, root: str, server: S3) -> None:
+    bucket = root.removeprefix("s3://")
+    pipe, going_on = reading(root), reading(root, on_error="replace", max_error_rate=1.0)
+    server.client.delete_object(Bucket=bucket, Key="a/2.png")
+    with pytest.raises(SampleError, match=rf"{root}/a/2\.png': it does not exist") as caught:
+        epoch(pipe)
+    assert caught.value.sample == 2
+    expected = list(CONTENTS.values())
+    found = epoch(going_on)
+    assert found[:2] + found[3:] == expected[:2] + expected[3:]
+    assert found[2] in expected
+    assert len(going_on.bad_samples) == 1
+    for each in (pipe, going_on):
+        each.close()
+
+
+def test_credentials_that_expire_say_so(between: Proxy, root: str) -> None:
+    pipe = reading(root)
+    assert epoch(pipe) == list(CONTENTS.values())
+    between.fault = lambda method, path: "400 <Error><Code>ExpiredToken</Code><Message>It expired.</Message></Error>"
+    with pytest.raises(SampleError, match=r"the credentials for s3://.* have expired; sign in again"):
+        epoch(pipe, 40)
+    pipe.close()
+
+
+def test_a_bucket_without_rights(between: Proxy, root: str) -> None:
+    between.fault = lambda method, path: "403 <Error><Code>AccessDenied</Code></Error>"
+    with pytest.raises(DaliLabError, match=rf"cannot list the folder '{root}'.*AccessDenied.*no right to read it"):
+        reading(root)
+    listed = [path for _, path in between.requests if "list-type" in path]
+    assert len(listed) == 1, "another attempt would not help"
+
+
+def test_a_bucket_or_a_folder_that_does_not_exist(between: Proxy, root: str) -> None:
+    with pytest.raises(DaliLabError, match="there is no bucket 'no-such-bucket'"):
+        reading("s3://no-such-bucket/train")
+    with pytest.raises(DaliLabError, match="it does not exist, or nothing is in it"):
+        reading(f"{root}/train")
+
+
+def test_a_dead_address(monkeypatch: pytest.MonkeyPatch, server: S3) -> None:
+    monkeypatch.setenv("DALI_LAB_REMOTE_ATTEMPTS", "3")
+    error = pytest.raises(DaliLabError, match=r"'s3://bucket-of-nobody'.*[Cc]onnect.*tried 3 times")
+    with server.account(monkeypatch, f"http://127.0.0.1:{free_port()}"), error:
+        reading("s3://bucket-of-nobody")
+
+
+def test_an_archive_that_changes_is_an_error(between: Proxy, server: S3) -> None:
+    def archive(fill: bytes) -> bytes:
+        content = io.BytesIO()
+        with tarfile.open(fileobj=content, mode="w") as tar:
+            for number in range(40):
+                entry = tarfile.TarInfo(f"{number:02}.bin")
+                entry.size = 20_000
+                tar.addfile(entry, io.BytesIO(fill * 20_000))
+        return content.getvalue()
+
+    server.client.create_bucket(Bucket="changing")
+    server.client.put_object(Bucket="changing", Key="a.tar", Body=archive(b"x"))
+    pipe = dali_lab.Pipeline(4, 1, None, prefetch_queue_depth=1)
+    with pipe:
+        pipe.set_outputs(fn.readers.webdataset(paths="s3://changing/a.tar", ext="bin"))
+    pipe.run()
+    server.client.put_object(Bucket="changing", Key="a.tar", Body=archive(b"y"))
+    with pytest.raises(SampleError, match="was replaced or changed after the reader had opened it"):
+        all(pipe.run() for _ in range(300))
+    pipe.close()
+
+
+def test_a_missing_package_says_what_to_install() -> None:
+    program = """
+import sys
+sys.modules["obstore"] = sys.modules["fsspec"] = None
+import dali_lab
+from dali_lab import fn
+for root in ("s3://bucket/train", "memory://train"):
+    pipe = dali_lab.Pipeline(1, 1, None)
+    with pipe:
+        pipe.set_outputs(*fn.readers.file(file_root=root))
+    try:
+        pipe.build()
+    except dali_lab.errors.DaliLabError as error:
+        print(error)
+"""
+    said = run_python("-c", program).stdout
+    assert said.count("pip install dali-lab[remote]") == 2
+
+
+SECRETS = [
+    "https://person:pass-word@127.0.0.1:9/a.png",
+    "http://127.0.0.1:9/a.png?X-Amz-Signature=5ecret&X-Amz-Expires=9",
+    "https://127.0.0.1:9/a.png?sv=2&sig=5ecret",
+    "s3://key:5ecret@bucket/a.png",
+]
+
+
+@pytest.mark.parametrize("url", SECRETS)
+def test_errors_do_not_show_secrets(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    pytest.importorskip("fsspec")
+    monkeypatch.setenv("DALI_LAB_REMOTE_ATTEMPTS", "1")
+    pipe = dali_lab.Pipeline(1, 1, None)
+    with pipe:
+        pipe.set_outputs(*fn.readers.file(files=[url]))
+    pipe.build()
+    with pytest.raises(DaliLabError) as caught:
+        pipe.run()
+    cause: BaseException | None = caught.value
+    while cause is not None:
+        assert "5ecret" not in str(cause)
+        assert "pass-word" not in str(cause)
+        cause = cause.__cause__ or cause.__context__
+    assert "127.0.0.1" in str(caught.value) or "bucket" in str(caught.value)
+    pipe.close()
+
+
+def test_closing_does_not_wait_for_a_server_that_hangs(between: Proxy, root: str) -> None:
+    pipe = reading(root)
+    between.fault = lambda method, path: "hang"
+    before = len(between.requests)
+    ended = threading.Event()
+
+    def run() -> None:
+        with pytest.raises(DaliLabError):
+            pipe.run()
+        ended.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while len(between.requests) == before:
+        time.sleep(0.01)
+    pipe.close()
+    assert ended.wait(50), "a request may take 60 seconds"
+    thread.join()
+
+
+FORKED = """
+import os
+from dali_lab.io import files
+
+print(files.read_file("s3://faults-of-forks/a"))
+if child := os.fork():
+    os.waitpid(child, 0)
+else:
+    try:
+        files.read_file("s3://faults-of-forks/a")
+    except OSError as error:
+        print(error, flush=True)
+    os._exit(0)
+"""
+
+
+def test_a_forked_process_says_how_to_start_it(s3: S3) -> None:
+    """Connections do not live on there: it would wait for ever."""
+    s3.client.create_bucket(Bucket="faults-of-forks")
+    s3.client.put_object(Bucket="faults-of-forks", Key="a", Body=b"content")
+    said = run_python("-c", FORKED).stdout
+    assert "b'content'" in said
+    assert "start worker processes by 'spawn' or 'forkserver'" in said
+
+
+INTERRUPTED = """
+import os, signal, socket, sys, threading
+import dali_lab
+from dali_lab import fn
+
+# A shell starts programs in the background with Ctrl-C ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+server = socket.create_server(("127.0.0.1", 0))
+os.environ["AWS_ENDPOINT_URL"] = f"http://127.0.0.1:{server.getsockname()[1]}"
+
+def interrupt():
+    server.accept()
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
+pipe = dali_lab.Pipeline(2, 2, None)
+with pipe:
+    if sys.argv[1] == "listing":
+        pipe.set_outputs(*fn.readers.file(file_root="s3://bucket/train"))
+    else:
+        pipe.set_outputs(*fn.readers.file(files=["s3://bucket/a", "s3://bucket/b"]))
+pipe.build()
+pipe.run()
+"""
+
+
+@pytest.mark.parametrize("doing", ["listing", "reading"])
+def test_ctrl_c_ends_a_program_that_waits_for_a_server(server: S3, doing: str) -> None:
+    from tests.servers.s3 import ACCOUNT
+
+    done = run_python("-c", INTERRUPTED, doing, status=None, DALI_LAB_REMOTE_TIMEOUT="900", **ACCOUNT)
+    assert done.stderr.rstrip().endswith("KeyboardInterrupt")
