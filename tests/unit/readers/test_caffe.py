@@ -203,7 +203,12 @@ def test_wrong_arguments(caffe: str, tmp_path: Path) -> None:
 
 def test_files_that_are_cut_short_foreign_or_of_several_values(caffe: str, tmp_path: Path) -> None:
     content = Path(caffe, "data.mdb").read_bytes()
-    for length, word in ((0, "no LMDB"), (100, "no LMDB"), (9000, "cut short"), (len(content) - 4096, "cut short")):
+    for length, word in (
+        (0, "not an LMDB"),
+        (100, "not an LMDB"),
+        (9000, "cut short"),
+        (len(content) - 4096, "cut short"),
+    ):
         Path(caffe, "data.mdb").write_bytes(content[:length])
         refused("readers.caffe", ("caffe/data.mdb", word), path=caffe)
     with lmdb.open(str(tmp_path / "several"), max_dbs=1) as file:

@@ -16,6 +16,7 @@ from dali_lab import fn, ops
 from dali_lab.formats import dumps, loads
 from dali_lab.kernels.cpu import background
 from dali_lab.operators.readers.coco.run_lengths import as_runs
+from tests.unit.readers.both_engines import goes_on_in_the_other
 from tests.unit.readers.coco_data import HEIGHT, WIDTH, annotations, write
 from tests.unit.readers.reading import assert_same, make, take
 
@@ -88,13 +89,7 @@ def test_saved_files_that_do_not_do(tmp_path: Path, data: dict[str, str]) -> Non
 
 @pytest.mark.parametrize("reader", [{}, {"random_shuffle": True, "initial_fill": 4}, {"shuffle_after_epoch": True}])
 def test_checkpoints_go_both_ways(data: dict[str, str], reader: dict[str, Any]) -> None:
-    for first, second in (("here", "there"), ("there", "here")):
-        whole = make(BOTH[first], "readers.coco", {**data, **reader}, checkpoint="")
-        take(whole, 4)
-        saved = whole.checkpoint()
-        expected = take(whole, 3)
-        resumed = make(BOTH[second], "readers.coco", {**data, **reader}, checkpoint=saved)
-        assert_same(take(resumed, 3), expected)
+    goes_on_in_the_other("readers.coco", named=False, **data, **reader)
 
 
 def test_old_names_and_serialized_pipelines(data: dict[str, str]) -> None:
@@ -131,8 +126,8 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
     "words in a box": (lambda d: d["annotations"][3].update(bbox=[1, 2, "x", 4]), {}, "id 103.*bbox"),
     "fraction": (lambda d: d["annotations"][2].update(image_id=1.5), {}, r"id 102.*image_id.*1\.5"),
     "large number": (lambda d: d["annotations"][2].update(category_id=2**31), {}, "id 102.*category_id.*2147483648"),
-    "no object": (lambda d: d["images"].__setitem__(2, 7), {}, "picture 2.*no object but 7"),
-    "no name": (lambda d: d["images"][1].update(file_name=5), {}, "picture 1.*'file_name' is no text but 5"),
+    "no object": (lambda d: d["images"].__setitem__(2, 7), {}, "picture 2.*not an object but 7"),
+    "no name": (lambda d: d["images"][1].update(file_name=5), {}, "picture 1.*'file_name' is not text but 5"),
     "category without number": (lambda d: d["categories"][1].pop("id"), {}, "category 1.*'id'"),
     "far away": (
         lambda d: d["annotations"][1].update(segmentation=[[1, 2, 3, 4, 5, 6], [1, 2, 1e7, 4, 5, 6]]),
@@ -140,7 +135,7 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
     ),
     "no pictures": (lambda d: d.update(images=[]), {}, "no pictures"),
     "no list of pictures": (lambda d: d.pop("images"), {}, "'images'"),
-    "object for list": (lambda d: d.update(annotations={"a": 1}), {}, "'annotations' is no list"),
+    "object for list": (lambda d: d.update(annotations={"a": 1}), {}, "'annotations' is not a list"),
     "odd polygon": (
         lambda d: d["annotations"][1]["segmentation"][0].pop(), {"polygon_masks": True}, "id 101.*makes no pairs",
     ),

@@ -148,7 +148,6 @@ def test_without_labels_from_folders(root: str) -> None:
         ({"file_root": "ROOT", "file_filters": ["*.nothing"]}, "file_root", "no file .* matches"),
         ({"file_root": "ROOT", "file_filters": []}, "file_filters", "empty"),
         ({"file_root": "ROOT", "dir_filters": []}, "dir_filters", "empty"),
-        ({"file_root": "s3://bucket/x"}, "file_root", "remote"),
         ({"file_list": ""}, "file_list", "empty name"),
         ({"file_list": "/nowhere/list.txt"}, "file_list", "'/nowhere/list.txt'.*does not exist"),
         ({"file_list": "ROOT"}, "file_list", "a folder, not a file"),

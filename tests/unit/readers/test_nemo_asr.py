@@ -12,7 +12,7 @@ import soundfile
 
 import dali_lab
 from dali_lab import types
-from dali_lab.formats import dumps, loads
+from tests.unit.readers.both_engines import goes_on_in_the_other, travels
 from tests.unit.readers.reading import assert_same, make, take
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
@@ -81,26 +81,14 @@ def test_sources_are_files(manifest: Path) -> None:
 
 @pytest.mark.parametrize("reader", [{}, {"random_shuffle": True, "initial_fill": 4}, {"shuffle_after_epoch": True}])
 def test_checkpoints_go_both_ways(manifest: Path, reader: dict[str, Any]) -> None:
-    given = {"manifest_filepaths": [str(manifest)], **reader}
-    for first, second in (("here", "there"), ("there", "here")):
-        whole = make(BOTH[first], "readers.nemo_asr", given, checkpoint="")
-        take(whole, 3)
-        saved = whole.checkpoint()
-        expected = [batch[:-1] for batch in take(whole, 3)]
-        resumed = make(BOTH[second], "readers.nemo_asr", given, checkpoint=saved)
-        assert_same([batch[:-1] for batch in take(resumed, 3)], expected)
+    goes_on_in_the_other("readers.nemo_asr", named=False, manifest_filepaths=[str(manifest)], **reader)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_formats(manifest: Path) -> None:
     given = {"manifest_filepaths": [str(manifest)], "read_text": False, "read_idxs": True, "normalize_text": True}
-    expected = take(make(dali_lab, "nemo_asr_reader", given), 2)
-    pipeline = make(dali_lab, "readers.nemo_asr", given)
-    for form in ("json", "dali-serialized", "python"):
-        assert loads(dumps(pipeline.graph, form)) == pipeline.graph
-    theirs = dali.Pipeline.deserialize(pipeline.serialize())
-    theirs.build()
-    assert_same([batch[:-1] for batch in take(theirs, 2)], [batch[:-1] for batch in expected])
+    travels("readers.nemo_asr", named=False, **given)
+    assert_same(take(make(dali_lab, "nemo_asr_reader", given), 2), take(make(dali_lab, "readers.nemo_asr", given), 2))
 
 
 @pytest.mark.parametrize(

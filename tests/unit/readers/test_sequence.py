@@ -11,7 +11,7 @@ import pytest
 
 import dali_lab
 from dali_lab import Pipeline, fn, types
-from dali_lab.formats import dumps, loads
+from tests.unit.readers.both_engines import goes_on_in_the_other, travels
 from tests.unit.readers.reading import assert_same, make, take
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
@@ -70,25 +70,13 @@ def test_sources_are_first_frames(root: Path) -> None:
 
 @pytest.mark.parametrize("reader", [{}, {"random_shuffle": True, "initial_fill": 4}])
 def test_checkpoints_go_both_ways(root: Path, reader: dict[str, Any]) -> None:
-    given = {"file_root": str(root), "sequence_length": 2, **reader}
-    for first, second in (("here", "there"), ("there", "here")):
-        whole = make(BOTH[first], "readers.sequence", given, checkpoint="")
-        take(whole, 3)
-        saved = whole.checkpoint()
-        expected = [batch[:-1] for batch in take(whole, 3)]
-        resumed = make(BOTH[second], "readers.sequence", given, checkpoint=saved)
-        assert_same([batch[:-1] for batch in take(resumed, 3)], expected)
+    goes_on_in_the_other("readers.sequence", named=False, file_root=str(root), sequence_length=2, **reader)
 
 
 def test_formats(root: Path) -> None:
     given = {"file_root": str(root), "sequence_length": 2, "stride": 2}
-    expected = take(make(dali_lab, "sequence_reader", given), 2)
-    pipeline = make(dali_lab, "readers.sequence", given)
-    for form in ("json", "dali-serialized", "python"):
-        assert loads(dumps(pipeline.graph, form)) == pipeline.graph
-    theirs = dali.Pipeline.deserialize(pipeline.serialize())
-    theirs.build()
-    assert_same([batch[:-1] for batch in take(theirs, 2)], [batch[:-1] for batch in expected])
+    travels("readers.sequence", named=False, **given)
+    assert_same(take(make(dali_lab, "sequence_reader", given), 2), take(make(dali_lab, "readers.sequence", given), 2))
 
 
 @pytest.mark.parametrize(

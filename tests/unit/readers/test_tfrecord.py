@@ -285,7 +285,7 @@ def test_features_are_values() -> None:
         "FixedLenFeature([], x, 1)",
         "VarLenFeature(" * 99,
     ):
-        with pytest.raises(ValueError, match="is no feature"):
+        with pytest.raises(ValueError, match="is not a feature"):
             parse(text)
 
 
@@ -325,7 +325,7 @@ def test_wrong_arguments(files: tuple[list[str], list[str]], tmp_path: Path) -> 
     refused(("features", "'s'", "[-1]"), files, lambda t: {"s": t.FixedLenFeature([-1], t.int64, 0)})
     refused(("features", "'s'", "[0]"), files, lambda t: {"s": t.VarLenFeature([0], t.int64, 0)})
     refused(("use_o_direct", "dont_use_mmap"), files, use_o_direct=True)
-    with Pipeline(1, 1, None), pytest.raises(ArgumentError, match="is no feature"):
+    with Pipeline(1, 1, None), pytest.raises(ArgumentError, match="is not a feature"):
         fn.readers.tfrecord(path="a", index_path="b", features={"s": "float"})
 
 
@@ -362,6 +362,26 @@ def test_index_of_another_file(tmp_path: Path, index: str, words: Sequence[str])
     refused(words, (path, str(tmp_path / "bad.idx")))
 
 
+def test_an_index_whose_records_overlap_asks_for_no_more_memory_than_there_is_file(tmp_path: Path) -> None:
+    """Each of them is inside the file, which they are many times over together."""
+    path, good = write(tmp_path / "one.rec", [record(1)] * 20)
+    size = Path(path).stat().st_size
+    (tmp_path / "bad.idx").write_text("".join(f"{index} {size - index}\n" for index in range(20)))
+    with Pipeline(16, 1, None) as pipeline:
+        features = usual(tfrecord)
+        pipeline.set_outputs(
+            *fn.readers.tfrecord(path=path, index_path=str(tmp_path / "bad.idx"), features=features).values()
+        )
+    with pytest.raises(SampleError, match=r"one\.rec' overlap those of another sample"):
+        pipeline.run()
+    (tmp_path / "often.idx").write_text(Path(good).read_text().splitlines()[0] + "\n")
+    with Pipeline(32, 1, None) as often:  # the same record again and again is no overlap
+        often.set_outputs(
+            *fn.readers.tfrecord(path=path, index_path=str(tmp_path / "often.idx"), features=features).values()
+        )
+    assert len(often.run()[0]) == 32
+
+
 def test_an_index_counts_up_to_what_is_no_number(tmp_path: Path) -> None:
     path, good = write(tmp_path / "one.rec", [record(1), record(2)])
     (tmp_path / "odd.idx").write_text(Path(good).read_text() + "7 x 3 4\n")
@@ -379,7 +399,7 @@ def test_a_damaged_record_is_named_and_the_next_batch_comes(tmp_path: Path) -> N
     places = [int(line.split()[0]) for line in Path(index).read_text().splitlines()]
     for place in range(6):
         if 1 <= place <= 3:
-            with pytest.raises(SampleError, match=f"(?s)no message of the type Example.*at index {places[place]}"):
+            with pytest.raises(SampleError, match=f"(?s)not a message of the type Example.*at index {places[place]}"):
                 pipeline.run()
         else:
             assert len(pipeline.run()) == 3

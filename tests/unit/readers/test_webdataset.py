@@ -217,10 +217,10 @@ def test_damaged_archives(tmp_path: Path) -> None:
     path = write_tar(tmp_path / "t.tar", PLAIN)
     data = Path(path).read_bytes()
     for name, content, words in (
-        ("pointer.tar", b"version https://git-lfs.github.com/spec/v1", ("no tar archive",)),
+        ("pointer.tar", b"version https://git-lfs.github.com/spec/v1", ("not a tar archive",)),
         ("cut.tar", data[: 3 * 512 - 100], ("byte 1024", "middle")),
         ("damaged.tar", data[:1027] + b"?" + data[1028:], ("byte 1024", "damaged")),
-        ("text.tar", b"x" * 2048, ("no tar archive",)),
+        ("text.tar", b"x" * 2048, ("not a tar archive",)),
         ("empty.tar", b"", ("no sample",)),
         ("ends.tar", bytes(1024), ("no sample",)),
     ):
