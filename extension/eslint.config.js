@@ -2,6 +2,9 @@ import js from '@eslint/js';
 import reactHooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
 
+// A folder of src imports those before it, never those after it.
+const LAYERS = ['core', 'entries', 'pictures', 'canvas', 'gallery', 'hosts'];
+
 export default tseslint.config(
   { ignores: ['**/node_modules', 'dist', '**/lib', 'test-results'] },
   js.configs.recommended,
@@ -28,6 +31,15 @@ export default tseslint.config(
       '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { attributes: false } }],
     },
   },
+  ...LAYERS.slice(0, -1).map((layer, index) => ({
+    files: [`src/${layer}/**/*.{ts,tsx}`],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { patterns: [{ regex: `\\.\\./(${LAYERS.slice(index + 1).join('|')})/` }] },
+      ],
+    },
+  })),
   {
     files: ['jupyterlab/src/**/*.ts'],
     rules: {

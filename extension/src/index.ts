@@ -22,8 +22,8 @@ function render({ model, el }: RenderContext): (() => void) | undefined {
   return undefined;
 }
 
-export { insertInto } from './gallery/editorHost';
-export { mountGallery } from './gallery/mountGallery';
+export { insertInto } from './entries/editorHost';
+export { mountGallery } from './hosts/mountGallery';
 export { COMMANDS, execute } from './core/commands';
 export { setTranslator, type Translator } from './core/language';
 export type { Transport } from './core/protocol';

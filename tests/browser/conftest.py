@@ -48,9 +48,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason="there is no chromium on the PATH"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
-    """One Chromium for all tests."""
+    """One Chromium for the tests here. While it is there a loop runs on this thread, which later tests may not find."""
     assert CHROMIUM is not None, "the browser tests need chromium on the PATH"
     with playwright.sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -78,6 +78,14 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
     yield App(session, server)
     server.close()
     session.close()
+
+
+def lay_in_a_row(app: App) -> None:
+    """Place the nodes in one row, wherever the window would have them wrapped."""
+    document = app.session.store.document
+    row = [name for name in document["nodes"] if name != "angle"]
+    places = {name: {"x": 280 * index, "y": 0} for index, name in enumerate(row)} | {"angle": {"x": 560, "y": 600}}
+    app.session.replace({**document, "view": {**document["view"], "nodes": places}})
 
 
 class Tab:

@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import App, Tab
+from tests.browser.conftest import App, Tab, lay_in_a_row
 from tests.browser.test_panel_app import close_up, node_names, port
 
 AXE = Path(__file__).parents[2] / "extension" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.fixture(autouse=True)
+def in_a_row(app: App) -> None:
+    """Gestures between neighbours: the nodes begin in one row."""
+    lay_in_a_row(app)
 
 
 def edges(app: App) -> set[tuple[str, str]]:
@@ -147,7 +153,7 @@ def test_bypass_groups_notes_alignment_and_problems(tab: Tab, app: App) -> None:
     before = tab.wait_for_pixels("normalize", bool)
     select(tab, "brightness_contrast")
     page.keyboard.press("b")
-    steady(tab, lambda: view()["nodes"]["brightness_contrast"].get("bypass"), "not bypassed")
+    steady(tab, lambda: view()["nodes"].get("brightness_contrast", {}).get("bypass"), "not bypassed")
     tab.wait_for_pixels("normalize", lambda pixels: pixels != before)
     page.keyboard.press("b")
     tab.wait_for_pixels("normalize", lambda pixels: pixels == before)
@@ -172,9 +178,14 @@ def test_bypass_groups_notes_alignment_and_problems(tab: Tab, app: App) -> None:
     page.keyboard.press("Escape")
     page.keyboard.press("Control+z")
 
-    select(tab, "resize", "rotate", "normalize")
+    aligned = ("resize", "rotate", "normalize")
+    # Side by side, since nodes above each other are kept apart whatever is asked for.
+    places = {name: {"x": 500 * index, "y": 3000 + 90 * index} for index, name in enumerate(aligned)}
+    app.session.replace({**store.document, "view": {**view(), "nodes": {**view()["nodes"], **places}}})
+    tab.fit()
+    select(tab, *aligned)
     look_up(tab, "Align tops")
-    tops = lambda: {view()["nodes"][name]["y"] for name in ("resize", "rotate", "normalize")}  # noqa: E731
+    tops = lambda: {view()["nodes"][name]["y"] for name in aligned}  # noqa: E731
     steady(tab, lambda: len(tops()) == 1, "not aligned")
     page.keyboard.press("Control+z")
 

@@ -183,20 +183,21 @@ def test_compare_and_surprise(wall: Tab, app: App) -> None:
     assert page.locator('[data-testid="node-error"]').count() == 0
 
 
-def test_other_pictures(wall: Tab, tmp_path: Path) -> None:
+def test_other_pictures(wall: Tab, app: App) -> None:
     import cv2
     import numpy as np
 
-    (tmp_path / "mine").mkdir()
-    assert cv2.imwrite(str(tmp_path / "mine" / "a.png"), np.full((90, 120, 3), (0, 255, 0), np.uint8))
+    mine = Path(app.session.store.root) / "mine"
+    mine.mkdir()
+    assert cv2.imwrite(str(mine / "a.png"), np.full((90, 120, 3), (0, 255, 0), np.uint8))
     page = wall.page
     open_entry(wall, "invert")
     page.wait_for_selector('[data-testid="gallery-split"] img[alt="before"]')
     page.locator('[data-action="my-pictures"]').click()
-    page.get_by_label("Folder of pictures").fill("/nowhere/at/all")
+    page.get_by_label("Folder of pictures").fill(str(mine.parent / "nowhere"))
     page.get_by_role("button", name="Use", exact=True).click()
     page.wait_for_selector('[role="alert"]')
-    page.get_by_label("Folder of pictures").fill(str(tmp_path / "mine"))
+    page.get_by_label("Folder of pictures").fill(str(mine))
     page.get_by_role("button", name="Use", exact=True).click()
     shown = '[data-testid="gallery-split"] img[alt="after"]'
     # Green inverted is magenta.

@@ -19,7 +19,6 @@ import type { DialogName, Editor } from '../core/editor';
 import { open } from '../core/files';
 import { fold } from '../core/folding';
 import { isWriting } from '../core/writing';
-import { GalleryInEditor } from '../gallery/InEditor';
 import { Canvas } from './Canvas';
 import { EditorContext, useEditor, useHint, usePanels, useValue } from './context';
 import { ExportDialog } from './dialogs/ExportDialog';
@@ -31,6 +30,7 @@ import {
   PipelineDialog,
   ShortcutsDialog,
 } from './dialogs/OtherDialogs';
+import { PermissionDialog } from './dialogs/PermissionDialog';
 import { ProgramDialog } from './dialogs/ProgramDialog';
 import { Inspector } from './Inspector';
 import { LinkTip } from './LinkTip';
@@ -52,9 +52,11 @@ export interface Chrome {
   status: boolean;
   /** The host has no theme of its own to follow. */
   themeButton: boolean;
+  /** The gallery, which lies over the editor while it is shown. */
+  gallery: ComponentType;
 }
 
-const trayHeight = remembered('tray-height', 272);
+const trayHeight = remembered('tray-height', 236);
 
 export function App({ editor, chrome }: { editor: Editor; chrome: Chrome }) {
   return (
@@ -190,7 +192,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
         {begun && (
           <div className="middle">
             {panels.palette && <Palette />}
-            <div className="centre">
+            <div className={`centre ${panels.focus ? 'beside' : ''}`}>
               <div className="stage">
                 <Canvas />
                 {ready && empty && <EmptyCanvas />}
@@ -201,8 +203,8 @@ function Shell({ chrome }: { chrome: Chrome }) {
                 )}
               </div>
               {panels.tray && !empty && (
-                <div className="tray-frame" style={{ height }}>
-                  <TrayHandle height={height} onHeight={onHeight} />
+                <div className="tray-frame" style={panels.focus ? undefined : { height }}>
+                  {!panels.focus && <TrayHandle height={height} onHeight={onHeight} />}
                   <Tray />
                 </div>
               )}
@@ -215,7 +217,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
         <div className="overlay fill" ref={setOverlay} />
         <QuickSearch />
         <Dialogs />
-        {gallery && <GalleryInEditor />}
+        {gallery && <chrome.gallery />}
         <Notices frame={frame} />
       </div>
     </OverlayContext.Provider>
@@ -243,6 +245,7 @@ function Dialogs() {
       <LinkDialog />
       <PathDialog />
       <ProgramDialog />
+      <PermissionDialog permissions={editor.permissions} />
     </>
   );
 }

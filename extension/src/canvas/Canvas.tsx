@@ -7,6 +7,7 @@ import {
   SelectionMode,
   useNodesInitialized,
   useReactFlow,
+  useStore,
   useStoreApi,
 } from '@xyflow/react';
 import { useCallback, useEffect, useMemo, useRef, useState, type MouseEvent } from 'react';
@@ -39,6 +40,30 @@ const edgeTypes = { link: LinkEdge };
 /** With fewer nodes all stay mounted: panning then moves one layer and nothing else. */
 const VISIBLE_ONLY_FROM = 60;
 
+/** The minimap, where some of the graph is out of sight: a graph that is seen whole needs none over its nodes. */
+function Overview() {
+  const out = useStore(({ transform: [x, y, zoom], width, height, nodeLookup }) => {
+    for (const { internals, measured } of nodeLookup.values()) {
+      const left = internals.positionAbsolute.x * zoom + x;
+      const top = internals.positionAbsolute.y * zoom + y;
+      if (left < 0 || top < 0) return true;
+      if (left + (measured.width ?? 0) * zoom > width || top + (measured.height ?? 0) * zoom > height)
+        return true;
+    }
+    return false;
+  });
+  if (!out) return null;
+  return (
+    <MiniMap
+      pannable
+      zoomable
+      ariaLabel={t('Overview')}
+      nodeStrokeWidth={0}
+      style={{ width: 144, height: 88 }}
+    />
+  );
+}
+
 export function Canvas() {
   const editor = useEditor();
   const document = useValue(editor.document);
@@ -48,8 +73,8 @@ export function Canvas() {
   const readOnly = useValue(editor.session, (session) => session.readOnly);
   const flow = useReactFlow<FlowNode, LinkEdgeType>();
   const store = useStoreApi<FlowNode, LinkEdgeType>();
-  useFarWatch();
   const frame = useRef<HTMLDivElement>(null);
+  useFarWatch(frame);
   const pointer = useRef<Point | null>(null);
   const [dropLink, setDropLink] = useState<string | null>(null);
   const [menu, setMenu] = useState<CanvasMenu | null>(null);
@@ -81,6 +106,10 @@ export function Canvas() {
     [edges, dropLink],
   );
 
+  const placements = useMemo(
+    () => Object.values(document.nodes).some(({ device }) => (device ?? 'cpu') !== 'cpu'),
+    [document],
+  );
   const { touched, take } = useCanvasPort(frame, pointer, sizeOf);
   useKeptFocus(frame, nodes);
 
@@ -133,6 +162,7 @@ export function Canvas() {
       ref={frame}
       className="canvas"
       tabIndex={0}
+      data-placements={placements}
       aria-label={t('Graph canvas')}
       onClick={(event) => {
         // The frame around what was selected by a rectangle lies over the nodes.
@@ -255,15 +285,7 @@ export function Canvas() {
         }}
       >
         <Background variant={BackgroundVariant.Dots} gap={24} size={1.25} />
-        {panels.minimap && nodes.length > 0 && (
-          <MiniMap
-            pannable
-            zoomable
-            ariaLabel={t('Overview')}
-            nodeStrokeWidth={0}
-            style={{ width: 144, height: 88 }}
-          />
-        )}
+        {panels.minimap && <Overview />}
       </ReactFlow>
       {menu && (
         <Menu

@@ -8,6 +8,9 @@ import { command, execute } from '../core/commands';
 import { formatEdge, type GraphNode } from '../core/document';
 import { DEVICES } from '../core/placement';
 import { asNumber, formatDtype, formatNumber, describeBatch, formatTime } from '../core/values';
+import { canBeChecked } from '../core/checks';
+import { AllowButton } from './AllowButton';
+import { CheckReport } from './CheckReport';
 import { useEditor, useHint, useNode, useNodeView, useOperator, useResult, useValue } from './context';
 import { ArgumentRow } from './controls/ArgumentRow';
 import { TextField } from './controls/fields';
@@ -123,6 +126,7 @@ function Several({ count }: { count: number }) {
 const TABS = [
   { value: 'arguments', text: msg('Arguments') },
   { value: 'output', text: msg('Output') },
+  { value: 'check', text: msg('Check') },
   { value: 'help', text: msg('Help') },
 ] as const;
 
@@ -133,6 +137,7 @@ function NodeInspector({ id }: { id: string }) {
   const catalogue = useValue(editor.catalogue);
   const [tab, setTab] = useState<(typeof TABS)[number]['value']>('arguments');
   const readOnly = useValue(editor.session, (session) => session.readOnly);
+  const checks = useValue(editor.session, ({ capabilities }) => capabilities.check) && canBeChecked(operator);
   const attention = useValue(editor.prompts, ({ attention }) => attention);
   const body = useRef<HTMLDivElement>(null);
 
@@ -174,7 +179,10 @@ function NodeInspector({ id }: { id: string }) {
         </div>
       </div>
       <Tabs
-        tabs={TABS.map(({ value, text }) => ({ value, text: t(text) }))}
+        tabs={TABS.filter(({ value }) => value !== 'check' || checks).map(({ value, text }) => ({
+          value,
+          text: t(text),
+        }))}
         value={tab}
         onChange={setTab}
         onKeyDown={(event) => event.stopPropagation()}
@@ -182,6 +190,7 @@ function NodeInspector({ id }: { id: string }) {
       <div className="inspector-body stack" ref={body} role="tabpanel">
         {tab === 'arguments' && <Arguments id={id} node={node} operator={operator} />}
         {tab === 'output' && <Outputs id={id} operator={operator} />}
+        {tab === 'check' && <CheckReport reader={id} />}
         {tab === 'help' && (operator ? <OperatorHelp operator={operator} /> : <Unknown op={node.op} />)}
       </div>
     </>
@@ -230,6 +239,7 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
         <div className={`problem ${problem.severity}`}>
           <span>{problem.message}</span>
           {problem.fix && <FixButton problem={problem} />}
+          {problem.permission && <AllowButton permission={problem.permission} />}
         </div>
       )}
       <div className="placement">

@@ -3,6 +3,7 @@ import {
   BaseEdge,
   EdgeLabelRenderer,
   getBezierPath,
+  getSmoothStepPath,
   useStore,
   type Edge,
   type EdgeProps,
@@ -17,6 +18,8 @@ import type { Box } from '../core/layout';
 import { labelPlace } from './labelPlace';
 import './LinkEdge.css';
 
+type Curve = [Point, Point, Point, Point];
+
 export type LinkData = {
   kind: string;
   argument: boolean;
@@ -26,29 +29,33 @@ export type LinkData = {
 };
 export type LinkEdgeType = Edge<LinkData, 'link'>;
 
+/** A link that ends further left than it begins leads to the next row. */
+const BACK = 40;
+/** Height above an input at which there is room between rows. */
+const ABOVE = 42;
+
 export const LinkEdge = memo(function LinkEdge(properties: EdgeProps<LinkEdgeType>) {
   const { data, selected, sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition } = properties;
-  const [path] = getBezierPath({
-    sourceX,
-    sourceY,
-    targetX,
-    targetY,
-    sourcePosition,
-    targetPosition,
-    curvature: 0.3,
-  });
+  const ends = { sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition };
+  // To the row below it goes back through the gap between the rows.
+  const back = targetX < sourceX - BACK && targetY - sourceY > 2 * ABOVE;
+  const [path] = back
+    ? getSmoothStepPath({ ...ends, centerY: targetY - ABOVE, offset: 18, borderRadius: 10 })
+    : getBezierPath({ ...ends, curvature: 0.3 });
   const classes = `link kind-${data?.kind ?? 'any'} ${data?.argument ? 'argument-link' : ''} ${data?.crosses ? 'crosses' : ''} ${selected ? 'selected' : ''}`;
   return (
     <g data-testid="edge" data-source={data?.source} data-target={data?.target} className={classes}>
       <BaseEdge path={path} interactionWidth={18} className="link-path" />
       {data?.crosses && <path d={path} className="link-gap" fill="none" />}
-      {data?.crosses && <Transfer source={data.source} to={data.crosses} path={path} />}
+      {data?.crosses && (
+        <Transfer source={data.source} to={data.crosses} curve={back ? levelCurve(ends) : curveOf(path)} />
+      )}
     </g>
   );
 });
 
 /** A chip with the bytes copied to the other memory in each batch; above all nodes, at a place without any. */
-function Transfer({ source, to, path }: { source: string; to: Memory; path: string }) {
+function Transfer({ source, to, curve }: { source: string; to: Memory; curve: Curve }) {
   const { node, output } = parseEdge(source);
   const known = useResult(node)?.outputs[output];
   const nodes = useStore((state) => state.nodes);
@@ -66,8 +73,8 @@ function Transfer({ source, to, path }: { source: string; to: Memory; path: stri
           height: measured?.height ?? initialHeight,
         };
       });
-    return labelPlace(curveOf(path), { width: 12 + 5.6 * text.length, height: 16 }, boxes);
-  }, [nodes, lookup, path, text]);
+    return labelPlace(curve, { width: 12 + 5.6 * text.length, height: 16 }, boxes);
+  }, [nodes, lookup, curve, text]);
   return (
     <EdgeLabelRenderer>
       <span
@@ -81,8 +88,19 @@ function Transfer({ source, to, path }: { source: string; to: Memory; path: stri
   );
 }
 
+/** The level part of a link to the next row. */
+function levelCurve({ sourceX, targetX, targetY }: Record<'sourceX' | 'targetX' | 'targetY', number>): Curve {
+  const y = targetY - ABOVE;
+  return [
+    { x: sourceX, y },
+    { x: sourceX, y },
+    { x: targetX, y },
+    { x: targetX, y },
+  ];
+}
+
 /** The four points of a path that is one cubic curve. */
-function curveOf(path: string): [Point, Point, Point, Point] {
+function curveOf(path: string): Curve {
   const numbers = (path.match(/-?\d+(\.\d+)?(e-?\d+)?/g) ?? []).map(Number);
   const point = (index: number): Point => ({ x: numbers[2 * index] ?? 0, y: numbers[2 * index + 1] ?? 0 });
   return [point(0), point(1), point(2), point(3)];

@@ -29,7 +29,12 @@ export function cardArguments(operator: Operator | undefined, node: GraphNode): 
     important === true || (required === true && !advanced);
   const set = all.filter((argument) => Object.hasOwn(given, argument.name) && !argument.advanced);
   const wanted = new Set([...set.filter(matters), ...set].slice(0, 5));
-  for (const argument of all) if (matters(argument) && wanted.size < 4) wanted.add(argument);
+  // Beside values that say what the node does, unset ones are noise.
+  const told = set.length + Object.keys(node.connections ?? {}).length > 0;
+  for (const argument of all) {
+    if (!matters(argument) || wanted.size >= (told ? 3 : 4)) continue;
+    if (!told || argument.required === true || argument.default != null) wanted.add(argument);
+  }
   const shown = all.filter((argument) => wanted.has(argument));
   const linked = Object.keys(node.connections ?? {})
     .filter((name) => !shown.some((argument) => argument.name === name))

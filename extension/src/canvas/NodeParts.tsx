@@ -7,6 +7,7 @@ import { showPanel } from '../core/folding';
 import { DEVICES } from '../core/placement';
 import { gpuTimeFigure, rateFigure } from '../core/runs';
 import { cutMiddle, formatDtype, describeBatch, formatTime } from '../core/values';
+import { AllowButton } from './AllowButton';
 import { useEditor, useResult, useValue } from './context';
 import { Menu } from './Menu';
 import { TitleField } from './TitleField';
@@ -194,6 +195,7 @@ export function CardMessage({ id }: { id: string }) {
   );
   const message = result?.error?.message ?? problem?.message;
   const argument = result?.error?.argument ?? problem?.argument;
+  const permission = problem?.permission;
   // The mark of a disabled node says all there is.
   const note = result?.skipped?.off && result.skipped.node === id ? null : result?.skipped;
   if (!message) return note ? <div className="card-note muted">{note.message}</div> : null;
@@ -201,6 +203,7 @@ export function CardMessage({ id }: { id: string }) {
     <div className="card-error" data-testid="node-error">
       <span>{message}</span>
       {result?.error?.file && <span className="error-file muted">{cutMiddle(result.error.file, 40)}</span>}
+      {permission && <AllowButton permission={permission} />}
       {argument && (
         <button
           type="button"

@@ -1,4 +1,4 @@
-/** A sweep: the same sample with an argument at several values, as a strip of pictures. */
+/** A sweep: the same sample with an argument at several values, as a strip of pictures; with two arguments, a sheet. */
 import { useEffect, useState } from 'react';
 import { setArgument } from '../core/actions';
 import { bounds, valueOf, type ArgumentDeclaration } from '../core/catalogue';
@@ -13,25 +13,31 @@ import './Sweep.css';
 
 interface Shot {
   value: Value;
+  /** The value of the second argument, where there is one. */
+  other?: Value;
   url: string | null;
   error: string | null;
 }
 
-/** Values worth looking at: the choices, or seven steps through the range. */
-function sweepValues(argument: ArgumentDeclaration, current: Value): Value[] {
-  if (argument.choices) return argument.choices;
+/** Values worth looking at: the choices, or steps through the range; lists get one number for all their members. */
+function sweepValues(argument: ArgumentDeclaration, current: Value, steps: number): Value[] {
+  if (argument.choices) return argument.choices.slice(0, steps + 2);
   if (argument.type === 'bool') return [false, true];
   const { soft } = bounds(argument);
-  const middle = asNumber(current) ?? asNumber(argument.default ?? null) ?? 1;
-  const [low, high] = soft ?? [
-    middle - Math.max(1, Math.abs(middle)),
-    middle + Math.max(1, Math.abs(middle)),
-  ];
-  const values = Array.from({ length: 7 }, (_, index) =>
-    tidy(low + ((high - low) * index) / 6, (high - low) / 50),
-  );
-  return argument.type === 'int' ? [...new Set(values.map(Math.round))] : values;
+  const first = (value: Value): number | null => asNumber(Array.isArray(value) ? (value[0] ?? null) : value);
+  const middle = first(current) ?? first(argument.default ?? null) ?? 1;
+  const spread = Math.max(1, Math.abs(middle));
+  const least = argument.minimum ?? -Infinity;
+  const [low, high] = soft ?? [Math.max(least, middle - spread), middle + spread];
+  const numbers = Array.from({ length: steps }, (_, index) => {
+    const value = tidy(low + ((high - low) * index) / (steps - 1), (high - low) / 50);
+    return argument.type === 'int' ? Math.round(value) : value;
+  });
+  const members = Array.isArray(current) ? current.length : (argument.length ?? 1);
+  return [...new Set(numbers)].map((value) => (argument.list ? Array<Value>(members).fill(value) : value));
 }
+
+const NONE = '–';
 
 export function Sweep({ id, sample }: { id: string; sample: number }) {
   const editor = useEditor();
@@ -40,42 +46,56 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
   const revision = useValue(editor.sync.revision);
   const candidates = (operator?.arguments ?? []).filter(
     ({ type, list, choices, advanced }) =>
-      !list && !advanced && (type === 'float' || type === 'int' || type === 'bool' || choices),
+      !advanced &&
+      (type === 'float' || type === 'int' || (!list && (type === 'bool' || choices !== undefined))),
   );
+  const [second, setSecond] = useState(NONE);
   const [chosen, setChosen] = useState<string | null>(null);
   const argument =
     candidates.find(({ name }) => name === chosen) ??
+    candidates.find(({ name, type }) => type === 'float' && Object.hasOwn(node?.arguments ?? {}, name)) ??
     candidates.find(({ important }) => important) ??
     candidates[0];
+  const other = candidates.find(({ name }) => name === second && name !== argument?.name);
   const [shots, setShots] = useState<Shot[]>([]);
 
   useEffect(() => {
     if (!argument) return;
-    const values = sweepValues(argument, valueOf(argument, editor.history.document.nodes[id]?.arguments));
-    const run = editor.previews.newRun();
+    const given = editor.history.document.nodes[id]?.arguments;
+    const values = sweepValues(argument, valueOf(argument, given), other ? 5 : 7);
+    const rows = other ? sweepValues(other, valueOf(other, given), 4) : [undefined];
     let current = true;
-    editor.connection
-      .request<{ images: (PictureRef | null)[]; errors: (string | null)[] }>('sweep', {
-        run,
+    const row = async (against: Value | undefined): Promise<Shot[]> => {
+      const { result, buffers } = await editor.connection.request<{
+        images: (PictureRef | null)[];
+        errors: (string | null)[];
+      }>('sweep', {
+        run: editor.previews.newRun(),
         node: id,
         argument: argument.name,
         values,
+        ...(other && against !== undefined ? { also: { [other.name]: against } } : {}),
         sample,
         thumb: 320,
-      })
-      .then(({ result, buffers }) => {
-        if (!current) return;
-        setShots(
-          values.map((value, index) => ({
-            value,
-            url: pictureOf(result.images[index], buffers)?.url ?? null,
-            error: result.errors[index] ?? null,
-          })),
-        );
-      })
-      .catch((error: unknown) => {
-        if (current) editor.report(error, t('The sweep ended'));
       });
+      return values.map((value, index) => ({
+        value,
+        ...(against === undefined ? {} : { other: against }),
+        url: pictureOf(result.images[index], buffers)?.url ?? null,
+        error: result.errors[index] ?? null,
+      }));
+    };
+    const all = async (): Promise<void> => {
+      const found: Shot[] = [];
+      for (const against of rows) {
+        found.push(...(await row(against)));
+        if (!current) return;
+        setShots([...found]);
+      }
+    };
+    all().catch((error: unknown) => {
+      if (current) editor.report(error, t('The sweep ended'));
+    });
     return () => {
       current = false;
       setShots((before) => {
@@ -83,9 +103,18 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
         return before;
       });
     };
-  }, [editor, id, argument, sample, revision]);
+  }, [editor, id, argument, other, sample, revision]);
 
   if (!argument) return <p className="muted hint">{t('%1 has no argument to sweep.', id)}</p>;
+  // One reason for all is said once.
+  const [first] = shots;
+  const refused =
+    first?.error != null && shots.every(({ error }) => error === first.error) ? first.error : null;
+  const take = ({ value, other: against }: Shot): void => {
+    const gesture = `sweep:${Date.now()}`;
+    setArgument(editor, id, argument, value, gesture);
+    if (other && against !== undefined) setArgument(editor, id, other, against, gesture);
+  };
   return (
     <>
       <div className="follow-choice stack">
@@ -96,23 +125,50 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
           choices={candidates.map(({ name }) => name)}
           onChange={setChosen}
         />
+        {candidates.length > 1 && (
+          <Choice
+            label={t('Second argument to sweep')}
+            value={other?.name ?? NONE}
+            choices={[NONE, ...candidates.map(({ name }) => name).filter((name) => name !== argument.name)]}
+            onChange={setSecond}
+          />
+        )}
       </div>
-      {shots.map(({ value, url, error }) => (
-        <figure key={JSON.stringify(value)} className="sample stack" title={t('Click to take this value')}>
-          {url ? (
-            <button
-              type="button"
-              className="plain-button"
-              onClick={() => setArgument(editor, id, argument, value)}
-            >
-              <img src={url} alt={t('%1 at %2', argument.name, formatValue(value))} draggable={false} />
-            </button>
-          ) : (
-            <pre className="sample-text">{error ?? ''}</pre>
-          )}
-          <figcaption>{formatValue(value)}</figcaption>
-        </figure>
-      ))}
+      {refused !== null && <p className="problem error sweep-refused">{refused}</p>}
+      {refused === null && (
+        <div
+          className={other ? 'contact-sheet' : 'sweep-strip'}
+          data-testid="sweep"
+          style={other ? { gridTemplateColumns: `repeat(${columnsOf(shots)}, auto)` } : undefined}
+        >
+          {shots.map((shot) => {
+            const { value, other: against, url, error } = shot;
+            const words =
+              against === undefined ? formatValue(value) : `${formatValue(value)} · ${formatValue(against)}`;
+            return (
+              <figure
+                key={JSON.stringify([value, against])}
+                className="sample stack"
+                title={t('Click to take this value')}
+              >
+                {url ? (
+                  <button type="button" className="plain-button" onClick={() => take(shot)}>
+                    <img src={url} alt={t('%1 at %2', argument.name, words)} draggable={false} />
+                  </button>
+                ) : (
+                  <pre className="sample-text">{error ?? ''}</pre>
+                )}
+                <figcaption>{words}</figcaption>
+              </figure>
+            );
+          })}
+        </div>
+      )}
     </>
   );
+}
+
+/** Values of the first argument in a contact sheet: its columns. */
+function columnsOf(shots: readonly Shot[]): number {
+  return new Set(shots.map(({ value }) => JSON.stringify(value))).size || 1;
 }

@@ -57,7 +57,9 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
       <Button id="toggle-palette" icon="panel-left" pressed={panels.palette} />
       <span className="document-title ellipsis" title={info.file?.path ?? t('Not saved yet')}>
         {info.title || t('Untitled')}
-        {info.dirty && <span className="dirty" title={t('Not saved')} aria-label={t('not saved')} />}
+        {info.dirty && (
+          <span className="dirty" title={t('Not saved')} role="img" aria-label={t('not saved')} />
+        )}
         {info.readOnly && <span className="chip muted">{t('read-only')}</span>}
       </span>
       <Button id="new" icon="new" />

@@ -2,10 +2,9 @@
 import type { Node } from '@xyflow/react';
 import { kindOf, type Facts } from '../core/connect';
 import { transferOf } from '../core/placement';
-import type { Point } from '../core/edits';
 import { formatEdge, isArgument, links, targetKey, type GraphDocument } from '../core/document';
 import type { Selection } from '../core/editor';
-import { NODE_SIZE, placeOf, type Box, type Size } from '../core/layout';
+import { cornerOf, FRAME, NODE_SIZE, placeOf, type Box, type Size } from '../core/layout';
 import { groupKey, hiddenNodes, portOf } from '../core/subgraphs';
 import type { LinkEdgeType } from './LinkEdge';
 import { t } from '../core/language';
@@ -40,12 +39,6 @@ function reuse(old: FlowNode | undefined, next: FlowNode): FlowNode {
     : next;
 }
 
-/** Where a collapsed group stands: the corner of its members. */
-export function cornerOf(document: GraphDocument, members: readonly string[]): Point {
-  const places = members.filter((id) => document.nodes[id]).map((id) => placeOf(document, id));
-  return { x: Math.min(...places.map(({ x }) => x)), y: Math.min(...places.map(({ y }) => y)) };
-}
-
 /** The box around the members of a group, with room for its title. */
 export function groupBox(
   document: GraphDocument,
@@ -55,9 +48,9 @@ export function groupBox(
   const boxes = members
     .filter((id) => document.nodes[id])
     .map((id) => ({ ...placeOf(document, id), ...sizeOf(id) }));
-  const pad = 24;
+  const { pad, title } = FRAME;
   const x = Math.min(...boxes.map((box) => box.x)) - pad;
-  const y = Math.min(...boxes.map((box) => box.y)) - pad - 20;
+  const y = Math.min(...boxes.map((box) => box.y)) - pad - title;
   const right = Math.max(...boxes.map((box) => box.x + box.width)) + pad;
   const bottom = Math.max(...boxes.map((box) => box.y + box.height)) + pad;
   return { x, y, width: right - x, height: bottom - y };

@@ -1,4 +1,5 @@
-/** Settings kept in this browser: panels, favourites, recent operators. Never the graph. */
+/** Kept in this browser: panels, favourites, recent operators, and unsaved graphs that others have replaced. */
+import type { Kept } from '../core/kept';
 import { Observable, type Value } from '../core/observable';
 
 const PREFIX = 'dali-lab:';
@@ -35,6 +36,9 @@ export function remember<T>(key: string, observable: Value<T>): void {
   }
   observable.subscribe((value) => write(key, value));
 }
+
+/** Unsaved graphs that others have replaced. */
+export const keptGraphs = remembered<readonly Kept[]>('kept', []);
 
 export const favourites = remembered<string[]>('favourites', []);
 export const recent = remembered<string[]>('recent', []);

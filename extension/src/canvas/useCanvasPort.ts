@@ -1,16 +1,21 @@
 /** The canvas's services for the editor: fits, zooms, locates the pointer, brings nodes into view. */
 import { getNodesBounds, getViewportForBounds, useReactFlow } from '@xyflow/react';
 import { useCallback, useEffect, useRef, type MutableRefObject, type RefObject } from 'react';
+import { around } from '../core/apart';
 import type { GraphDocument } from '../core/document';
 import type { Point } from '../core/edits';
 import { placeOf, type Size } from '../core/layout';
-import { Motion, zoomed } from '../core/motion';
+import { intoView, Motion, zoomed } from '../core/motion';
 import { useEditor } from './context';
 import { flowNodes, type FlowNode } from './flow';
 import type { LinkEdgeType } from './LinkEdge';
 
 export const LEAST_ZOOM = 0.05;
 export const MOST_ZOOM = 2.5;
+/** A small graph is shown larger than life: its pictures take the room there is. */
+const FIT_ZOOM = 1.25;
+/** Pixels of the screen between the graph and the edge of the canvas. */
+const MARGIN = 16;
 const MOVE_MS = 120;
 const ZOOM_MS = 80;
 
@@ -51,7 +56,8 @@ export function useCanvasPort(
         const all = flowNodes(editor.history.document, editor.selection.get(), flow.getNodes(), sizeOf);
         const shown = ids ? all.filter(({ id }) => ids.includes(id)) : all;
         if (shown.length === 0) return null;
-        return getViewportForBounds(getNodesBounds(shown), width, height, LEAST_ZOOM, 1, 0.06);
+        const most = ids ? 1 : FIT_ZOOM;
+        return getViewportForBounds(getNodesBounds(shown), width, height, LEAST_ZOOM, most, `${MARGIN}px`);
       }, duration);
     const watch = new ResizeObserver(() => {
       motion.resized();
@@ -64,6 +70,16 @@ export function useCanvasPort(
         whole.current = ids ? null : editor.history.document.view;
         show(ids, MOVE_MS);
       },
+      show: (ids) => {
+        motion.to((size, from) => {
+          const boxes = ids.map((id) => ({ ...placeOf(editor.history.document, id), ...sizeOf(id) }));
+          return intoView(around(boxes), size, from, MARGIN);
+        }, MOVE_MS);
+      },
+      room: () => ({
+        width: Math.max(1, element.clientWidth - 2 * MARGIN),
+        height: Math.max(1, element.clientHeight - 2 * MARGIN),
+      }),
       zoom: (factor) => {
         whole.current = null;
         motion.to((size, from) => zoomed(from, factor, size, LEAST_ZOOM, MOST_ZOOM), ZOOM_MS);

@@ -1,10 +1,23 @@
 /** React Flow's changes of nodes and links: the editor owns the selection, and takes positions when a drag ends. */
 import { applyNodeChanges, type EdgeChange, type NodeChange } from '@xyflow/react';
 import { useCallback, type Dispatch, type SetStateAction } from 'react';
+import type { Editor } from '../core/editor';
 import type { Size } from '../core/layout';
 import { useEditor } from './context';
 import { fitFrames, type FlowNode } from './flow';
 import type { LinkEdgeType } from './LinkEdge';
+
+/** Cards that grow in one go, as when pictures come, are looked at together. */
+const REST_MS = 80;
+const timers = new WeakMap<Editor, ReturnType<typeof setTimeout>>();
+
+function wayLater(editor: Editor): void {
+  clearTimeout(timers.get(editor));
+  timers.set(
+    editor,
+    setTimeout(() => editor.makeWay(), REST_MS),
+  );
+}
 
 export function useChanges(setNodes: Dispatch<SetStateAction<FlowNode[]>>, sizeOf: (id: string) => Size) {
   const editor = useEditor();
@@ -33,6 +46,8 @@ export function useChanges(setNodes: Dispatch<SetStateAction<FlowNode[]>>, sizeO
       const moved = changes.flatMap((change) =>
         change.type === 'position' && change.id.startsWith('group:') && change.position ? [change] : [],
       );
+      if (changes.some((change) => change.type === 'dimensions' && !change.id.includes(':')))
+        wayLater(editor);
       setNodes((before) => {
         let next = applyNodeChanges(
           changes.filter((change) => change.type !== 'select' && change.type !== 'remove'),

@@ -7,9 +7,9 @@ import * as edits from '../core/edits';
 import type { Point } from '../core/edits';
 import type { Editor } from '../core/editor';
 import { t } from '../core/language';
-import { placeOf } from '../core/layout';
+import { cornerOf, placeOf } from '../core/layout';
 import { useEditor } from './context';
-import { cornerOf, type FlowNode } from './flow';
+import type { FlowNode } from './flow';
 import type { LinkEdgeType } from './LinkEdge';
 import { useLinkUnder } from './useConnecting';
 

@@ -1,19 +1,31 @@
-/** Whether nodes are so small that a thumbnail and a name are all that can be seen of them. */
+/** How far away nodes are: their text grows as they shrink, down to where a thumbnail and a name are all that is seen. */
 import { useStoreApi } from '@xyflow/react';
-import { useEffect } from 'react';
+import { useEffect, type RefObject } from 'react';
 import { useEditor } from './context';
 
-const FAR_ZOOM = 0.42;
+const FAR_ZOOM = 0.5;
+/** Text grows in steps: a card is not laid out anew at each moment of a zoom. */
+const STEP = 0.05;
 /** Cards get their controls when the view has come to rest: a hundred at once would stop the motion. */
 const REST_MS = 140;
 
-export function useFarWatch(): void {
+/** The zoom by which cards make their text legible, from `--zoom`: the present one, rounded down, and at most 1. */
+export function legibleZoom(zoom: number): number {
+  return Math.max(STEP, Math.min(1, Math.floor(zoom / STEP + 1e-6) * STEP));
+}
+
+export function useFarWatch(frame: RefObject<HTMLElement | null>): void {
   const editor = useEditor();
   const store = useStoreApi();
   useEffect(() => {
     let rest: ReturnType<typeof setTimeout> | undefined;
+    let step = 0;
     const look = (): void => {
-      const far = store.getState().transform[2] < FAR_ZOOM;
+      const zoom = store.getState().transform[2];
+      const far = zoom < FAR_ZOOM;
+      const next = legibleZoom(zoom);
+      if (next !== step) frame.current?.style.setProperty('--zoom', next.toFixed(2));
+      step = next;
       if (far === editor.view.get().far) {
         clearTimeout(rest);
         return;
@@ -31,5 +43,5 @@ export function useFarWatch(): void {
       clearTimeout(rest);
       stop();
     };
-  }, [editor, store]);
+  }, [editor, store, frame]);
 }

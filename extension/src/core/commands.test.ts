@@ -15,6 +15,7 @@ const EDITS = new Set([
   'bypass',
   'disable',
   'collapse',
+  'collapse-all',
   'output',
   'group',
   'ungroup',
@@ -45,6 +46,8 @@ beforeEach(async () => {
   await vi.advanceTimersByTimeAsync(500);
   editor.canvas = {
     fit: () => undefined,
+    show: () => undefined,
+    room: () => ({ width: 960, height: 540 }),
     zoom: () => undefined,
     centre: () => ({ x: 0, y: 0 }),
     focus: () => undefined,

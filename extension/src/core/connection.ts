@@ -5,6 +5,7 @@ import type {
   ConnectionStatus,
   Consent,
   Message,
+  Permission,
   ProgramPipeline,
   SessionError,
   SessionEvent,
@@ -19,6 +20,7 @@ export class RequestError extends Error {
   readonly code: string | undefined;
   readonly pipelines: ProgramPipeline[] | undefined;
   readonly consent: Consent | undefined;
+  readonly permission: Permission | undefined;
 
   constructor(error: SessionError) {
     super(error.message);
@@ -28,6 +30,7 @@ export class RequestError extends Error {
     this.code = error.code;
     this.pipelines = error.pipelines;
     this.consent = error.consent;
+    this.permission = error.permission;
   }
 }
 
@@ -40,6 +43,8 @@ interface Pending {
   since: number;
   resolve: (answer: Answer<unknown>) => void;
   reject: (error: RequestError) => void;
+  /** Sends it once more. */
+  again: (() => void) | null;
 }
 
 export interface ConnectionState {
@@ -93,19 +98,39 @@ export class Connection {
     };
   }
 
+  /** Asks the person for a permission that a request lacks; whether it was given. */
+  onLacking: ((permission: Permission) => Promise<boolean>) | null = null;
+
+  /** Sends a request; one that lacks a permission is sent again once the person gives it. */
   request<T>(method: string, params: unknown = {}): Promise<Answer<T>> {
-    const id = `${this.client}-${++this.count}`;
     return new Promise((resolve, reject) => {
-      this.pending.set(id, { since: Date.now(), resolve: resolve as Pending['resolve'], reject });
-      this.waitingSince ??= Date.now();
-      try {
-        this.transport.send({ kind: 'request', id, method, params });
-      } catch (error) {
-        this.pending.delete(id);
-        this.setStatus('disconnected', (error as Error).message);
-        reject(new RequestError({ message: t('The session cannot be reached.'), code: 'disconnected' }));
-      }
+      const answer = { resolve: resolve as Pending['resolve'], reject };
+      const again = (): void => this.send(method, params, { ...answer, again: null });
+      this.send(method, params, { ...answer, again });
     });
+  }
+
+  private send(method: string, params: unknown, pending: Omit<Pending, 'since'>): void {
+    const id = `${this.client}-${++this.count}`;
+    this.pending.set(id, { since: Date.now(), ...pending });
+    this.waitingSince ??= Date.now();
+    try {
+      this.transport.send({ kind: 'request', id, method, params });
+    } catch (error) {
+      this.pending.delete(id);
+      this.setStatus('disconnected', (error as Error).message);
+      pending.reject(
+        new RequestError({ message: t('The session cannot be reached.'), code: 'disconnected' }),
+      );
+    }
+  }
+
+  private refuse(error: RequestError, { again, reject }: Pending): void {
+    if (!error.permission || !this.onLacking || !again) {
+      reject(error);
+      return;
+    }
+    this.onLacking(error.permission).then((given) => (given ? again() : reject(error)), reject);
   }
 
   async call<T>(method: string, params: unknown = {}): Promise<T> {
@@ -130,7 +155,7 @@ export class Connection {
       if (!pending) return;
       this.pending.delete(String(message.id));
       this.waitingSince = this.pending.size > 0 ? Date.now() : null;
-      if (message.error) pending.reject(new RequestError(message.error));
+      if (message.error) this.refuse(new RequestError(message.error), pending);
       else pending.resolve({ result: message.result, buffers });
     }
   }
@@ -186,11 +211,11 @@ export class Connection {
     if (silent && !state.silent) this.state.set({ ...state, silent });
     const [oldest] = this.pending.values();
     const since = Math.min(this.lastHeard, oldest?.since ?? now);
-    if (now - Math.max(since, this.lastAsked) > QUIET_MS) void this.ask();
+    if (now - Math.max(since, this.lastAsked) > QUIET_MS) void this.inquire();
   }
 
   /** Asks whether the session is alive and has received all requests. */
-  private async ask(): Promise<void> {
+  private async inquire(): Promise<void> {
     this.lastAsked = Date.now();
     const before = [...this.pending.keys()];
     const pong = await this.call<Pong | undefined>('ping').catch(() => undefined);

@@ -1,4 +1,5 @@
 /** The editor without a user interface: document, session, previews, selection and notices in one place. */
+import { keepApart, makeWay } from './apart';
 import { Catalogue } from './catalogue';
 import { Connection, RequestError } from './connection';
 import type { Facts, KnownOutput } from './connect';
@@ -6,10 +7,13 @@ import { checkDocument, emptyDocument, parseEdge, type GraphDocument, type Outpu
 import { takeEvent } from './events';
 import { focusTaps, previewRequest, TRAY_SAMPLES } from './focus';
 import { History } from './history';
+import type { Kept } from './kept';
+import { NODE_SIZE, type Size } from './layout';
 import { NoticeBoard, type NoticeOptions } from './noticeBoard';
 import { Observable, Slice } from './observable';
 import { oneAtATime } from './oneAtATime';
 import { Opening } from './opening';
+import { Permissions } from './permissions';
 import { browserPictures, type Pictures } from './pictures';
 import { Previews } from './previews';
 import {
@@ -18,6 +22,7 @@ import {
   type Hello,
   type Opened,
   type Problem,
+  type Problems,
   type SessionEvent,
   type Transport,
 } from './protocol';
@@ -47,6 +52,7 @@ export class Editor {
   readonly connection: Connection;
   readonly history: History;
   readonly opening: Opening;
+  readonly permissions: Permissions;
   readonly previews: Previews;
   readonly sync: Sync;
   readonly catalogue = new Observable<Catalogue | null>(null);
@@ -65,6 +71,8 @@ export class Editor {
   readonly document: Observable<GraphDocument>;
   readonly selection = new Observable<Selection>(NO_SELECTION);
   readonly problems = new Observable<readonly Problem[]>([]);
+  /** The revision of the document that has them. */
+  private problemsOf = -1;
   private readonly board = new NoticeBoard();
   readonly notices = this.board.notices;
   readonly prompts = new Slice<Prompts>(NO_PROMPTS);
@@ -77,10 +85,18 @@ export class Editor {
     hoveredLink: null,
     keymap: new Map(),
   });
-  readonly panels = new Slice<Panels>({ palette: true, inspector: true, tray: true, minimap: true });
+  readonly panels = new Slice<Panels>({
+    focus: false,
+    palette: true,
+    inspector: true,
+    tray: true,
+    minimap: true,
+  });
   readonly batch = new Slice<BatchState>({ samples: 4, seen: TRAY_SAMPLES, iteration: 0 });
-  readonly tray = new Slice<TrayState>({ mode: 'batch', overlays: true, sample: 0, size: 200, output: 0 });
-  readonly jobs = new Slice<JobState>({ run: null, lastRun: null });
+  readonly tray = new Slice<TrayState>({ mode: 'batch', overlays: true, sample: 0, size: 168, output: 0 });
+  /** Graphs that gave way to others before they were saved, the latest first. */
+  kept: Observable<readonly Kept[]> = new Observable<readonly Kept[]>([]);
+  readonly jobs = new Slice<JobState>({ run: null, lastRun: null, check: null, lastCheck: null });
   /** The panels that had no room when the width was last looked at. */
   foldedFor = '';
   canvas: CanvasPort | null = null;
@@ -93,6 +109,7 @@ export class Editor {
     this.document = new Observable(this.history.document);
     this.opening = new Opening(this.history, () => this.canvas);
     this.connection = new Connection(transport);
+    this.permissions = new Permissions(this.connection, () => this.previews.ask());
     this.previews = new Previews(this.connection, () => previewRequest(this), pictures);
     this.sync = new Sync(this.connection, this.history, {
       onMeaning: () => this.previews.ask(),
@@ -107,7 +124,12 @@ export class Editor {
       }),
       this.connection.onEvent((event, buffers) => this.receive(event, buffers)),
       this.batch.subscribe(() => this.previews.ask()),
-      this.view.watch('gallery', (open) => !open && this.previews.ask()),
+      this.view.watch('gallery', (open) => {
+        // Notices belong to the page that they came up on.
+        this.board.settle();
+        if (!open) this.previews.ask();
+      }),
+      this.prompts.watch('dialog', (dialog) => dialog !== null && this.board.settle()),
       this.selection.subscribe(() => this.onSelection()),
       this.tray.subscribe(() => this.askFocus()),
       this.panels.subscribe(() => this.askFocus()),
@@ -121,7 +143,7 @@ export class Editor {
       else {
         this.sync.disconnected();
         this.previews.reset();
-        this.jobs.patch({ run: null });
+        this.jobs.patch({ run: null, check: null });
       }
     };
     this.stops.push(this.connection.state.subscribe(onStatus));
@@ -168,7 +190,22 @@ export class Editor {
       this.notify('warning', t('This graph is read-only. Save it under another name to change it.'));
       return false;
     }
-    return this.history.edit(label, change, gesture);
+    const before = this.history.document;
+    const apart = (document: GraphDocument): GraphDocument =>
+      keepApart(document, change(document), this.sizeOf);
+    if (!this.history.edit(label, apart, gesture)) return false;
+    const fresh = Object.keys(this.history.document.nodes).filter((id) => !before.nodes[id]);
+    if (fresh.length > 0) this.canvas?.show(fresh);
+    return true;
+  }
+
+  /** The size of a card as it is drawn, or as it will be about. */
+  readonly sizeOf = (id: string): Size => this.canvas?.sizeOf(id) ?? NODE_SIZE;
+
+  /** Moves cards out of each other's way after some have grown: part of the last step, or of none. */
+  makeWay(): void {
+    if (!this.opening.settled.get() || this.readOnly || this.view.get().far) return;
+    this.history.amend((document) => makeWay(document, this.sizeOf));
   }
 
   select(nodes: Iterable<string>, links: Iterable<string> = [], item: string | null = null): void {
@@ -191,19 +228,32 @@ export class Editor {
     this.board.notify(level, message, options);
   }
 
+  /** What notices speak of has gone: those about a subject, or all of them. */
+  settleNotices(about?: string): void {
+    this.board.settle(about);
+  }
+
   dismiss(id: number): void {
     this.board.dismiss(id);
   }
 
   report(error: unknown, what: string): void {
     if (error instanceof RequestError)
-      this.notify('error', `${what}: ${error.message}`, error.detail ? { detail: error.detail } : {});
+      this.notify('error', `${what}: ${error.message}`, {
+        about: what,
+        ...(error.detail ? { detail: error.detail } : {}),
+      });
     else throw error;
   }
 
   /** Shows a document before there is a session: it can be looked at, and not be edited yet. */
   show(document: GraphDocument): void {
     if (this.session.get().id === null) this.opening.show(document);
+  }
+
+  takeProblems({ revision, problems }: Problems): void {
+    this.problemsOf = revision;
+    this.problems.set(problems);
   }
 
   /** Takes a document that the session opened. */
@@ -215,8 +265,9 @@ export class Editor {
       this.notify('error', (error as Error).message);
       return;
     }
+    this.board.settle();
     this.batch.patch({ iteration: 0 });
-    this.jobs.patch({ lastRun: null });
+    this.jobs.patch({ lastRun: null, lastCheck: null });
     this.canvas?.release();
     this.selection.set(NO_SELECTION);
     this.previews.clear();
@@ -224,7 +275,8 @@ export class Editor {
     this.sync.adopt(document, opened.revision);
     const { title, file, dirty, seed } = opened;
     this.session.patch({ title, file, dirty, seed });
-    this.problems.set([]);
+    // They may have come together with the document, and before it was taken.
+    if (this.problemsOf !== opened.revision) this.problems.set([]);
     for (const warning of opened.warnings ?? []) this.notify('warning', warning);
     this.opening.begin();
     this.previews.ask();

@@ -2,7 +2,7 @@
 import type { Changes } from './changes';
 import type { Editor } from './editor';
 import { t } from './language';
-import type { Opened, Problem, RunDone, SessionEvent } from './protocol';
+import type { CheckDone, CheckProgress, Opened, Problems, RunDone, SessionEvent } from './protocol';
 import type { Notice, RunState, SessionInfo } from './state';
 
 export function takeEvent(editor: Editor, { event, params }: SessionEvent): void {
@@ -23,7 +23,7 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       editor.select((params as { nodes: string[] }).nodes.filter((id) => editor.history.document.nodes[id]));
       break;
     case 'problems':
-      editor.problems.set((params as { problems: Problem[] }).problems);
+      editor.takeProblems(params as Problems);
       break;
     case 'catalogue':
       editor.loadCatalogue().then(
@@ -61,8 +61,20 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       const done = params as RunDone;
       if (editor.jobs.get().run?.run !== done.run) break;
       editor.jobs.patch({ run: null, ...(done.status === 'done' ? { lastRun: done } : {}) });
-      if (done.missing) editor.notify('warning', done.missing.join(' '));
-      if (done.error) editor.notify('error', t('The run ended: %1', done.error.message));
+      if (done.missing) editor.notify('warning', done.missing.join(' '), { about: 'run' });
+      if (done.error) editor.notify('error', t('The run ended: %1', done.error.message), { about: 'run' });
+      break;
+    }
+    case 'check.progress': {
+      const progress = params as CheckProgress;
+      if (editor.jobs.get().check?.run === progress.run) editor.jobs.patch({ check: progress });
+      break;
+    }
+    case 'check.done': {
+      const done = params as CheckDone;
+      if (editor.jobs.get().check?.run !== done.run) break;
+      editor.jobs.patch({ check: null, ...(done.status === 'done' ? { lastCheck: done } : {}) });
+      if (done.error) editor.notify('error', t('The check ended: %1', done.error.message));
       break;
     }
   }

@@ -1,6 +1,7 @@
 /** Requests to the session that open, save, export and run. */
 import { RequestError } from './connection';
 import type { Editor } from './editor';
+import { keep, unsaved } from './kept';
 import type { OpenRequest, Program } from './state';
 import type { Consent, Exported, FileInfo, Listing, Opened } from './protocol';
 import { t } from './language';
@@ -8,7 +9,8 @@ import { t } from './language';
 export async function open(editor: Editor, request: OpenRequest): Promise<boolean> {
   try {
     if (await editor.host.open?.(request)) return true;
-    editor.adopt(await editor.connection.call<Opened>('open', request));
+    const opened = await editor.connection.call<Opened>('open', request);
+    adoptAndKeep(editor, opened);
     return true;
   } catch (error) {
     const pipelines = error instanceof RequestError ? error.pipelines : undefined;
@@ -19,6 +21,13 @@ export async function open(editor: Editor, request: OpenRequest): Promise<boolea
     editor.report(error, t('It could not be opened'));
     return false;
   }
+}
+
+/** Takes a document that was opened; one that was not saved is kept. */
+function adoptAndKeep(editor: Editor, opened: Opened): void {
+  const before = unsaved(editor);
+  editor.adopt(opened);
+  if (before) keep(editor, before);
 }
 
 export interface Failure {
@@ -59,7 +68,7 @@ export function trace(
   const params = { ...program.request, run, pipeline: name, consent, arguments: readValues(values) };
   const done = editor.connection.call<Opened>('trace', params).then(
     (opened) => {
-      editor.adopt(opened);
+      adoptAndKeep(editor, opened);
       return null;
     },
     (error: unknown) => {
@@ -90,7 +99,7 @@ export async function createNew(editor: Editor): Promise<void> {
     return;
   }
   try {
-    editor.adopt(await editor.connection.call<Opened>('new'));
+    adoptAndKeep(editor, await editor.connection.call<Opened>('new'));
   } catch (error) {
     editor.report(error, t('A new graph could not be made'));
   }
@@ -106,6 +115,7 @@ export async function save(editor: Editor, path?: string, overwrite = false): Pr
       overwrite,
     });
     editor.session.patch({ file, title, dirty: false, readOnly: false });
+    editor.settleNotices(t('It could not be saved'));
     editor.notify('info', t('Saved as %1.', file.name));
     return 'saved';
   } catch (error) {
@@ -161,6 +171,7 @@ export function download(content: BlobPart, filename: string, mime = 'text/plain
 export async function runBatches(editor: Editor, batches: number): Promise<void> {
   if (editor.jobs.get().run) return;
   const run = editor.previews.newRun();
+  editor.settleNotices('run');
   editor.sync.flush();
   editor.jobs.patch({ run: { run, done: 0, total: batches, rate: null } });
   try {

@@ -18,6 +18,7 @@ export function foldedAt(width: number): (keyof Panels)[] {
 export function shownPanels(chosen: Panels, folded: ReadonlySet<keyof Panels>): Panels {
   const shown = { ...chosen };
   for (const panel of folded) shown[panel] = false;
+  if (chosen.focus) shown.palette = shown.inspector = shown.minimap = false;
   return shown;
 }
 
@@ -31,6 +32,8 @@ export function fold(editor: Editor, width: number): void {
 
 /** Opens a panel, or closes it. */
 export function showPanel(editor: Editor, panel: keyof Panels, open = true): void {
+  // A panel that is asked for ends the focus on the canvas; the tray is part of it.
+  if (open && panel !== 'tray' && panel !== 'focus') editor.panels.patch({ focus: false });
   if (open && editor.view.get().folded.has(panel))
     editor.view.update((state) => ({
       ...state,

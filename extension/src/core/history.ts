@@ -72,6 +72,25 @@ export class History {
     return true;
   }
 
+  /**
+   * Changes the view of the document as part of the step that was done last, so that undo takes both back. Before the
+   * first step it is part of the document that was opened; between steps that can be redone nothing is changed.
+   */
+  amend(change: (document: GraphDocument) => GraphDocument): boolean {
+    const before = this.current;
+    const after = change(before);
+    const { steps, done } = this.state.get();
+    const last = steps[done - 1];
+    if (isEmpty(diff(before, after)) || done < steps.length) return false;
+    if (last) {
+      const start = apply(before, last.backward);
+      const step = { label: last.label, forward: diff(start, after), backward: diff(after, start) };
+      this.state.set({ steps: [...steps.slice(0, -1), step], done });
+    }
+    this.replace(after, last ? 'edit' : 'reset', false);
+    return true;
+  }
+
   endGesture(): void {
     this.gesture = null;
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { long, photographs, three, trouble } from '../../testing/graphs';
 import * as edits from './edits';
 import { links } from './document';
-import { align, autoLayout, clearPlace, freePlace, missingPositions, type Box } from './layout';
+import { align, autoLayout, freePlace, missingPositions, type Box } from './layout';
 
 const size = { width: 212, height: 300 };
 
@@ -49,6 +49,38 @@ describe('autoLayout', () => {
     expect(at['rotate']).toEqual({ x: 800, y: 640 });
   });
 
+  it('wraps a long chain into rows where it is then shown larger', () => {
+    const names = ['reader', 'decode', ...Array.from({ length: 8 }, (_, index) => `rotate_${index}`)];
+    const nodes = Object.fromEntries(
+      names.map((id, index) => [id, { op: 'rotate', inputs: index > 0 ? [names[index - 1] as string] : [] }]),
+    );
+    const document = { ...three(), nodes, outputs: [] };
+    const room = { width: 936, height: 532 };
+    const at = autoLayout(document, () => size, names, room);
+    expect(overlaps(at)).toEqual([]);
+    expect(new Set(Object.values(at).map(({ y }) => y)).size).toBe(2);
+    expect(names.map((id) => at[id]?.x)).toEqual([...names.keys()].map((index) => (index % 5) * 256));
+    // In a room that is wide and low one row is larger.
+    const low = autoLayout(document, () => size, names, { width: 2400, height: 320 });
+    expect(new Set(Object.values(low).map(({ y }) => y)).size).toBe(1);
+  });
+
+  it('keeps the members of a group together, and others out of its frame', () => {
+    const document = photographs();
+    const members = ['decode', 'normalize'];
+    document.view.groups = [{ id: 'g', title: 'Group', nodes: members }];
+    const at = autoLayout(document, () => size, undefined, { width: 1000, height: 1000 });
+    expect(overlaps(at)).toEqual([]);
+    const xs = members.map((id) => at[id]?.x ?? 0);
+    const ys = members.map((id) => at[id]?.y ?? 0);
+    for (const [id, { x, y }] of Object.entries(at)) {
+      if (members.includes(id)) continue;
+      const beside = x + size.width <= Math.min(...xs) - 24 || x >= Math.max(...xs) + size.width + 24;
+      const above = y + size.height <= Math.min(...ys) - 44 || y >= Math.max(...ys) + size.height + 24;
+      expect(beside || above, id).toBe(true);
+    }
+  });
+
   it('gives an empty graph nothing', () => {
     expect(autoLayout({ ...three(), nodes: {} }, () => size)).toEqual({});
   });
@@ -66,8 +98,6 @@ describe('places', () => {
     const at = freePlace({ x: 10, y: 10 }, size, boxes);
     expect(at.y).toBeGreaterThanOrEqual(300);
     expect(freePlace({ x: 500, y: 8 }, size, boxes)).toEqual({ x: 504, y: 8 });
-    expect(clearPlace({ x: 10, y: 10 }, size, boxes)).toEqual(at);
-    expect(clearPlace({ x: 213, y: 7 }, size, boxes)).toEqual({ x: 213, y: 7 });
   });
 
   it('align and spread', () => {

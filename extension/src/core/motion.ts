@@ -1,5 +1,5 @@
 /** The view of a canvas moves: at once or in steps, never while the canvas has no size, and never to nowhere. */
-import type { Size } from './layout';
+import type { Box, Size } from './layout';
 
 /** Where the origin of the canvas is shown, in pixels of the screen, and how large. */
 export interface View {
@@ -35,6 +35,23 @@ export function zoomed(view: View, factor: number, size: Size, least: number, mo
   const zoom = Math.max(least, Math.min(most, view.zoom * factor));
   const about = (middle: number, origin: number): number => middle - ((middle - origin) * zoom) / view.zoom;
   return { x: about(size.width / 2, view.x), y: about(size.height / 2, view.y), zoom };
+}
+
+/** The view moved as little as it takes to show a box, smaller only where the box is larger than the pane. */
+export function intoView(box: Box, size: Size, view: View, margin: number): View | null {
+  const fits = Math.min((size.width - 2 * margin) / box.width, (size.height - 2 * margin) / box.height);
+  const zoom = Math.min(view.zoom, fits);
+  const along = (origin: number, from: number, extent: number, room: number): number => {
+    const start = from * zoom + origin;
+    const end = start + extent * zoom;
+    if (start < margin) return origin + margin - start;
+    return end > room - margin ? origin + room - margin - end : origin;
+  };
+  // A smaller picture of the same middle first.
+  const about = zoomed(view, zoom / view.zoom, size, 0, Infinity);
+  const x = along(about.x, box.x, box.width, size.width);
+  const y = along(about.y, box.y, box.height, size.height);
+  return x === view.x && y === view.y && zoom === view.zoom ? null : { x, y, zoom };
 }
 
 const sane = ({ x, y, zoom }: View): boolean => [x, y, zoom].every(Number.isFinite) && zoom > 0;

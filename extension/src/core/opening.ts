@@ -1,4 +1,5 @@
 /** Lays out an opened document on the canvas: at once, and again when the sizes of its nodes are known. */
+import { makeWay } from './apart';
 import type { GraphDocument } from './document';
 import { moveNodes } from './edits';
 import type { History } from './history';
@@ -55,7 +56,7 @@ export class Opening {
    */
   private place(): boolean {
     const { document } = this.history;
-    const places = missingPositions(document, () => NODE_SIZE);
+    const places = missingPositions(document, () => NODE_SIZE, this.canvas()?.room());
     if (Object.keys(places).length === 0) return false;
     this.history.reset(moveNodes(document, places));
     return true;
@@ -81,12 +82,14 @@ export class Opening {
       this.shown();
       return;
     }
+    const { document } = this.history;
+    const apart = makeWay(document, (id) => canvas.sizeOf(id));
+    if (!state.automatic && apart !== document) this.history.reset(apart);
     if (state.automatic) {
-      const { document } = this.history;
       this.history.reset(
         moveNodes(
           document,
-          autoLayout(document, (id) => canvas.sizeOf(id)),
+          autoLayout(document, (id) => canvas.sizeOf(id), undefined, canvas.room()),
         ),
       );
     }

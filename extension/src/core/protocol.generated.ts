@@ -37,13 +37,19 @@ export interface ProgramPipeline {
   reason?: string;
 }
 
-/** The question whether code may run: its text, and the number that agrees to exactly this text, once. */
+/** A permission that a session can ask the person for. `name` is a folder, a server such as `"s3://bucket"`, a package whose operators are in the document, or a Python object, `"module:name"`. */
+export interface Permission {
+  what: 'folder' | 'server' | 'package' | 'function';
+  name: string;
+}
+
+/** A question to the person: the text that is agreed to, and the number that agrees to exactly this text, once. */
 export interface Consent {
   number: string;
   text: string;
 }
 
-/** Why a request failed; a program that cannot be opened comes with its pipelines, code that may not run with it. */
+/** Why a request failed; a program that cannot be opened comes with its pipelines. What the person may allow comes with the question, or with the permission to ask for by the method `allow`. */
 export interface SessionError {
   message: string;
   node?: string;
@@ -54,6 +60,7 @@ export interface SessionError {
   detail?: string;
   pipelines?: ProgramPipeline[];
   consent?: Consent;
+  permission?: Permission;
 }
 
 /** The first error at a node. */
@@ -169,6 +176,13 @@ export interface Problem {
   argument?: string;
   input?: number;
   fix?: Fix;
+  permission?: Permission;
+}
+
+/** Ask for a permission, or with the number that the refusal of a former request had, agree to it. */
+export interface AllowRequest {
+  permission: Permission;
+  consent?: string;
 }
 
 /** All problems; pushed after each edit that changes meaning. */
@@ -354,6 +368,7 @@ export interface ExportFormat {
 export interface Capabilities {
   preview?: boolean;
   run?: boolean;
+  check?: boolean;
   validate?: boolean;
   sweep?: boolean;
   compare?: boolean;
@@ -612,11 +627,12 @@ export interface RunDone extends Measured {
   error?: SessionError;
 }
 
-/** One sample at one node, with an argument set to each of several values. */
+/** One sample at one node, with an argument set to each of several values, and others to those in `also`. */
 export interface SweepRequest {
   node: string;
   argument: string;
   values: Value[];
+  also?: Record<string, Value> | null;
   run?: number | null;
   sample?: number;
   thumb?: number;
@@ -650,6 +666,52 @@ export interface ComparedTap {
 /** The pictures of all outputs asked for. */
 export interface Compared {
   results: ComparedTap[];
+}
+
+/** Go through all samples of the graph's readers; only one check or run goes on at a time. */
+export interface CheckRequest {
+  run: number;
+}
+
+/** A check goes on: samples behind it, samples a second, seconds left. */
+export interface CheckProgress {
+  run: number;
+  done: number;
+  total: number;
+  rate: number;
+  left: number;
+}
+
+/** Something amiss; `iteration` and `index` say where the preview has the sample, if this shard has it. */
+export interface CheckFinding {
+  kind: string;
+  severity: 'error' | 'warning';
+  reader: string;
+  message: string;
+  sample?: string;
+  node?: string;
+  iteration?: number;
+  index?: number;
+}
+
+/** A kind of finding: its heading, how many there are, and the first ones. */
+export interface CheckKind {
+  kind: string;
+  severity: 'error' | 'warning';
+  title: string;
+  count: number;
+  findings: CheckFinding[];
+}
+
+/** A check has ended; `exclude` is the content of an exclude list of the samples with errors. */
+export interface CheckDone {
+  run: number;
+  status: 'done' | 'cancelled' | 'failed';
+  samples?: number;
+  seconds?: number;
+  kinds?: CheckKind[];
+  exclude?: string;
+  error?: SessionError;
 }
 
 /** A family of operators, with its colour and icon. */
@@ -937,6 +999,7 @@ export interface Methods {
   new: { params: Empty; result: Opened };
   save: { params: SaveRequest; result: Saved };
   list_files: { params: ListFilesRequest; result: Listing };
+  allow: { params: AllowRequest; result: Problems };
   validate: { params: Empty; result: Problems };
   export: { params: ExportRequest; result: Exported };
   list_pipelines: { params: ListPipelinesRequest; result: ProgramListing };
@@ -944,6 +1007,7 @@ export interface Methods {
   preview: { params: PreviewRequest; result: RunStarted };
   cancel: { params: CancelRequest; result: Empty };
   run: { params: RunRequest; result: RunStarted };
+  check: { params: CheckRequest; result: RunStarted };
   sweep: { params: SweepRequest; result: Swept };
   compare: { params: CompareRequest; result: Compared };
   'gallery.list': { params: Empty; result: GalleryList };
@@ -973,4 +1037,6 @@ export interface Events {
   'preview.done': DoneEvent;
   'run.progress': RunProgress;
   'run.done': RunDone;
+  'check.progress': CheckProgress;
+  'check.done': CheckDone;
 }

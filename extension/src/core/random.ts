@@ -1,9 +1,9 @@
 /** Random instead of constant: the node that draws a value for each sample, put before an argument. */
-import { addOperator, boxes } from './actions';
+import { addOperator } from './actions';
 import { bounds, type ArgumentDeclaration } from './catalogue';
 import { type Value } from './document';
 import type { Editor } from './editor';
-import { freePlace, NODE_SIZE, placeOf } from './layout';
+import { NODE_SIZE, placeOf } from './layout';
 import { asNumber, tidy } from './values';
 
 export type Distribution = 'uniform' | 'normal' | 'choice' | 'coin';
@@ -68,8 +68,7 @@ export function makeRandom(
   const document = editor.history.document;
   const value = document.nodes[node]?.arguments?.[argument.name] ?? argument.default ?? null;
   const place = placeOf(document, node);
-  const size = { width: NODE_SIZE.width, height: 168 };
-  const at = freePlace({ x: place.x - NODE_SIZE.width - 44, y: place.y + 240 }, size, boxes(editor));
+  const at = { x: place.x - NODE_SIZE.width - 44, y: place.y + 240 };
   return addOperator(editor, RANDOM_OPS[how], {
     at,
     name: `random_${argument.name}`,

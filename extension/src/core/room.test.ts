@@ -16,7 +16,7 @@ function chain(view: Record<string, { x: number; y: number }>): GraphDocument {
       fresh: { op: 'flip' },
     },
     outputs: ['c:0'],
-    view: { nodes: view, groups: [], notes: [{ id: 'n', text: '', x: 600, y: 400, w: 100, h: 50 }] },
+    view: { nodes: view, groups: [], notes: [{ id: 'n', text: '', x: 600, y: 200, w: 100, h: 50 }] },
   } as unknown as GraphDocument;
 }
 

@@ -1,7 +1,7 @@
 /** Makes room for a node that was put into a link: nodes right of it move on. */
-import { moveNodes } from './edits';
+import { moveNodes, type Point } from './edits';
 import type { GraphDocument, Link } from './document';
-import { NODE_SIZE, placeOf, type Size } from './layout';
+import { NODE_SIZE, placeOf, type Box, type Size } from './layout';
 
 const GAP = 44;
 /** A node at most this far from the line of its source is aligned with it. */
@@ -9,7 +9,7 @@ const NEAR = 40;
 
 /**
  * The document with a node in the link from left to right: right of the link's source, in line with it where it is
- * near, and with the target and all that stands right of it moved as far as needed. Where the link leads to the left
+ * near, and with the target and all that stands right of it in its row moved as far as needed. Where the link leads to the left
  * or down, nothing moves.
  */
 export function makeRoom(
@@ -30,13 +30,31 @@ export function makeRoom(
   // The node may have been dropped far from the link's target: then it stays where it is.
   const shift = Math.max(0, Math.min(place.x, to.x) + sizeOf(id).width + GAP - to.x);
   const inWay = place.y < to.y + sizeOf(target.node).height && to.y < place.y + sizeOf(id).height;
-  const moved = { [id]: inWay ? { ...place, x: Math.min(place.x, to.x) } : at };
-  if (!inWay || shift === 0) return moveNodes(document, moved);
-  for (const other of Object.keys(document.nodes)) {
-    const { x, y } = placeOf(document, other);
-    if (other !== id && other !== source.node && x >= to.x) moved[other] = { x: x + shift, y };
+  if (!inWay) return moveNodes(document, { [id]: at });
+  const moved = moveNodes(document, { [id]: { ...place, x: Math.min(place.x, to.x) } });
+  return shiftRow(moved, { ...to, ...sizeOf(target.node) }, shift, sizeOf, [id, source.node]);
+}
+
+/** Moves what stands in the same row as a box, at its left edge or right of it, to the right; notes too. */
+export function shiftRow(
+  document: GraphDocument,
+  from: Box,
+  by: number,
+  sizeOf: (id: string) => Size,
+  besides: readonly string[] = [],
+): GraphDocument {
+  if (by <= 0) return document;
+  const inRow = (box: Box): boolean =>
+    box.x >= from.x && box.y < from.y + from.height && from.y < box.y + box.height;
+  const moved: Record<string, Point> = {};
+  for (const id of Object.keys(document.nodes)) {
+    const place = placeOf(document, id);
+    if (!besides.includes(id) && inRow({ ...place, ...sizeOf(id) }))
+      moved[id] = { ...place, x: place.x + by };
   }
-  const notes = document.view.notes.map((note) => (note.x >= to.x ? { ...note, x: note.x + shift } : note));
+  const notes = document.view.notes.map((note) =>
+    inRow({ ...note, width: note.w, height: note.h }) ? { ...note, x: note.x + by } : note,
+  );
   const spread = moveNodes(document, moved);
   return { ...spread, view: { ...spread.view, notes } };
 }

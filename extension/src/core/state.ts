@@ -2,7 +2,7 @@
 import type { Point } from './edits';
 import type { OutputRef, Target } from './document';
 import type { Size } from './layout';
-import type { Capabilities, FileInfo, ProgramPipeline, RunDone } from './protocol';
+import type { Capabilities, CheckDone, CheckProgress, FileInfo, ProgramPipeline, RunDone } from './protocol';
 
 export interface Selection {
   nodes: ReadonlySet<string>;
@@ -25,6 +25,7 @@ export interface Notice {
   actions: NoticeAction[];
   /** Where the gesture ended, in client coordinates. */
   at?: Point | undefined;
+  about?: string | undefined;
 }
 
 export interface SessionInfo {
@@ -93,6 +94,8 @@ export interface TrayState {
 }
 
 export interface Panels {
+  /** The canvas alone, with the tray beside it; the other panels come back afterwards. */
+  focus: boolean;
   palette: boolean;
   inspector: boolean;
   tray: boolean;
@@ -102,6 +105,10 @@ export interface Panels {
 /** The canvas's services for the editor. */
 export interface CanvasPort {
   fit(ids?: readonly string[]): void;
+  /** Moves the view as little as it takes to show nodes; does nothing where they are seen. */
+  show(ids: readonly string[]): void;
+  /** The room for the whole graph, in pixels of the screen. */
+  room(): Size;
   zoom(factor: number): void;
   centre(): Point;
   /** The pointer, or the middle of the canvas, in canvas and in client coordinates. */
@@ -175,4 +182,7 @@ export interface BatchState {
 export interface JobState {
   run: RunState | null;
   lastRun: RunDone | null;
+  /** The check of the dataset that goes on. */
+  check: CheckProgress | null;
+  lastCheck: CheckDone | null;
 }

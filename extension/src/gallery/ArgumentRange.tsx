@@ -6,7 +6,7 @@ import { formatNumber } from '../core/values';
 import { keyOf, numberOf, spread } from './Controls';
 import { useDrawing } from './hooks';
 import { Frame } from './Pictures';
-import type { Control, Overrides } from './types';
+import type { Control, Overrides } from '../core/protocol.generated';
 import { t } from '../core/language';
 
 const VALUES = 7;

@@ -2,10 +2,10 @@
 import { useMemo, useState } from 'react';
 import { useValue } from '../canvas/context';
 import { Icon } from '../canvas/icons';
-import { shown } from './filtering';
+import { shown } from '../entries/filtering';
 import { useDrawing, useGallery } from './hooks';
 import { Frame } from './Pictures';
-import type { EntryLine } from './types';
+import type { EntryLine } from '../core/protocol.generated';
 import { t } from '../core/language';
 import { Button, IconButton } from '../canvas/controls/buttons';
 import './CompareView.css';

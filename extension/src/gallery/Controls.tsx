@@ -3,7 +3,7 @@ import { useId } from 'react';
 import { Choice, Switch } from '../canvas/controls/fields';
 import type { Value } from '../core/document';
 import { asNumber, formatNumber } from '../core/values';
-import type { Control, Overrides } from './types';
+import type { Control, Overrides } from '../core/protocol.generated';
 import { t } from '../core/language';
 import './Controls.css';
 

@@ -1,7 +1,7 @@
 /** The cost of an entry on this machine: images a second, beside reading and decoding alone. */
 import { useState } from 'react';
 import { useGallery } from './hooks';
-import type { Cost, Overrides } from './types';
+import type { Cost, Overrides } from '../core/protocol.generated';
 import { t } from '../core/language';
 import { Button } from '../canvas/controls/buttons';
 import './CostCard.css';

@@ -5,7 +5,7 @@ import { t } from '../core/language';
 import type { Picture } from '../core/pictures';
 import { useDrawing } from './hooks';
 import { Frame } from './Pictures';
-import type { DrawRequest, Overrides } from './types';
+import type { DrawRequest, Overrides } from '../core/protocol.generated';
 
 const DRAWS = 8;
 

@@ -13,7 +13,7 @@ import { MyPictures } from './MyPictures';
 import { Frame, Split } from './Pictures';
 import { Section } from './Section';
 import { ArgumentRange } from './ArgumentRange';
-import type { Control, EntryPage, Overrides } from './types';
+import type { Control, EntryPage, Overrides } from '../core/protocol.generated';
 import { t } from '../core/language';
 import { Button, Choices } from '../canvas/controls/buttons';
 import './EntryView.css';

@@ -5,7 +5,7 @@ import { Icon } from '../canvas/icons';
 import { CompareView } from './CompareView';
 import { EntryView } from './EntryView';
 import { GalleryContext } from './hooks';
-import type { GalleryModel, Place } from './model';
+import type { GalleryModel, Place } from '../entries/model';
 import { SurpriseView } from './SurpriseView';
 import { Wall } from './Wall';
 import { t } from '../core/language';

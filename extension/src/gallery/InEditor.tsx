@@ -2,7 +2,7 @@
 import { useEffect, useMemo } from 'react';
 import { useEditor, useValue } from '../canvas/context';
 import { Gallery } from './Gallery';
-import { modelOf } from './models';
+import { modelOf } from '../entries/modelOf';
 
 export function GalleryInEditor() {
   const editor = useEditor();

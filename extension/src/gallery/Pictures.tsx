@@ -3,7 +3,7 @@ import type { CSSProperties } from 'react';
 import type { Picture } from '../core/pictures';
 import { useSplit } from '../pictures/useSplit';
 import { Mask, Shapes } from '../pictures/Overlays';
-import type { DrawnOverlay } from './model';
+import type { DrawnOverlay } from '../entries/model';
 import { t } from '../core/language';
 import './Pictures.css';
 

@@ -7,7 +7,7 @@ import { GraphPicture } from './GraphPicture';
 import { useDrawing, useGallery } from './hooks';
 import { Frame, Split } from './Pictures';
 import { Section } from './Section';
-import type { Surprise } from './types';
+import type { Surprise } from '../core/protocol.generated';
 import { t } from '../core/language';
 
 const DRAWS = 8;

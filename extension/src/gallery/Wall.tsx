@@ -1,10 +1,10 @@
 /** The wall: all entries as tiles of before and after, by family and tag, with search. */
 import { memo, useEffect, useMemo, useRef } from 'react';
 import { useValue } from '../canvas/context';
-import { byFamily, shown, tagsOf } from './filtering';
+import { byFamily, shown, tagsOf } from '../entries/filtering';
 import { useGallery } from './hooks';
-import type { Tile } from './model';
-import type { BrokenLine, EntryLine } from './types';
+import type { Tile } from '../entries/model';
+import type { BrokenLine, EntryLine } from '../core/protocol.generated';
 import { t, tn } from '../core/language';
 import { Button, IconButton } from '../canvas/controls/buttons';
 import './Wall.css';

@@ -1,7 +1,7 @@
 /** Hooks of the gallery: access to its model, and pictures that follow their request. */
 import { createContext, useContext, useEffect, useRef, useState } from 'react';
-import type { Drawn, GalleryModel } from './model';
-import type { DrawRequest } from './types';
+import type { Drawn, GalleryModel } from '../entries/model';
+import type { DrawRequest } from '../core/protocol.generated';
 
 export const GalleryContext = createContext<GalleryModel | null>(null);
 

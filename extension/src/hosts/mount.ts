@@ -2,15 +2,18 @@
 import { createElement } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from '../canvas/App';
-import { remember, remembered } from '../canvas/storage';
+import { keptGraphs, remember, remembered } from '../canvas/storage';
 import { makeHost } from './shadow';
 import { execute, isChecked, isEnabled } from '../core/commands';
 import { apply, diff, isEmpty } from '../core/changes';
 import { checkDocument, type GraphDocument } from '../core/document';
 import { Editor, type Host, type OpenRequest } from '../core/editor';
 import { open } from '../core/files';
+import type { Panels } from '../core/state';
 import type { Transport } from '../core/protocol';
 import { hasHostTheme, hostTheme, watchHostTheme, type Theme } from './theme';
+import { GalleryInEditor } from '../gallery/InEditor';
+import { keepUndo } from './undo';
 import { t } from '../core/language';
 
 export interface MountOptions {
@@ -19,7 +22,7 @@ export interface MountOptions {
   toolbar?: boolean;
   status?: boolean;
   /** Panels that are open at first, where the person has not chosen. */
-  panels?: Partial<{ palette: boolean; inspector: boolean; tray: boolean; minimap: boolean }>;
+  panels?: Partial<Panels>;
   /** Storage key of the open panels in this browser; false where the host has settings for that. */
   storage?: string | false;
   /** Shown until the session's document arrives, or where there is no session. */
@@ -63,6 +66,7 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
   host.dataset['jpSuppressContextMenu'] = 'true';
 
   const editor = new Editor(transport);
+  editor.kept = keptGraphs;
   if (options.view === 'gallery') editor.view.patch({ gallery: true });
   if (options.panels) editor.panels.update((panels) => ({ ...panels, ...options.panels }));
   if (options.host) editor.host = options.host;
@@ -80,6 +84,7 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
   };
   editor.view.patch({ theme: themeNow() });
   const stops = [
+    keepUndo(editor),
     watchHostTheme(() => editor.view.patch({ theme: themeNow() })),
     editor.view.watch('theme', (theme) => {
       if (!hosted && theme !== themeNow()) {
@@ -93,7 +98,12 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
   root.render(
     createElement(App, {
       editor,
-      chrome: { toolbar: options.toolbar ?? true, status: options.status ?? true, themeButton: !hosted },
+      chrome: {
+        toolbar: options.toolbar ?? true,
+        status: options.status ?? true,
+        themeButton: !hosted,
+        gallery: GalleryInEditor,
+      },
     }),
   );
 

@@ -16,7 +16,9 @@ from tests.browser.jupyterlab.document import READY, Document, small_text
 
 
 def test_file_opens_on_the_canvas_with_pictures_and_is_saved(shown: Document) -> None:
-    text = written(first_pipeline(photographs()))
+    document = first_pipeline(photographs())
+    document["view"]["nodes"] = {name: {"x": 400 * index, "y": 0} for index, name in enumerate(document["nodes"])}
+    text = written(document)
     shown.open("cats.dali.json", text, ready=False, alone=True)
     # A kernel that meets these operators for the first time compiles them.
     shown.find('img[data-node="normalize"]').first.wait_for()

@@ -140,7 +140,14 @@ export function PathField({
   const editor = useEditor();
   const browse = editor.session.get().capabilities.list_files;
   return (
-    <span className="path">
+    <span
+      className="path"
+      ref={(element) => {
+        // The end of a path tells more than its beginning.
+        const input = element?.querySelector('input');
+        if (input && input !== input.ownerDocument.activeElement) input.scrollLeft = input.scrollWidth;
+      }}
+    >
       <TextField label={label} value={value} disabled={disabled} title={title ?? value} onChange={onChange} />
       {browse && (
         <IconButton

@@ -4,7 +4,7 @@ import { listFiles } from '../../core/files';
 import type { Listing } from '../../core/protocol';
 import { useEditor } from '../context';
 import { Icon } from '../icons';
-import { t } from '../../core/language';
+import { t, tn } from '../../core/language';
 import { IconButton } from '../controls/buttons';
 import './FileBrowser.css';
 
@@ -95,7 +95,7 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
             <span>{entry.name}</span>
             <span className="muted">
               {entry.images
-                ? t('%1 pictures', entry.images)
+                ? tn('%1 picture', '%1 pictures', entry.images)
                 : entry.size !== undefined
                   ? sizeWords(entry.size)
                   : ''}

@@ -1,6 +1,7 @@
 /** Open, save, and choose a path. */
 import { useRef, useState } from 'react';
 import { createNew, open, save } from '../../core/files';
+import { goBack } from '../../core/kept';
 import { useEditor, useValue } from '../context';
 import { StartCard } from '../StartCard';
 import { Dialog } from './Dialog';
@@ -17,6 +18,7 @@ type Tab = 'start' | 'file' | 'paste';
 export function OpenDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
   const { capabilities, dirty } = useValue(editor.session);
+  const kept = useValue(editor.kept);
   const [text, setText] = useState('');
   const [tab, setTab] = useState<Tab>('start');
   const upload = useRef<HTMLInputElement>(null);
@@ -34,7 +36,9 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
     <Dialog name="open" title={t('Open')} wide onClose={onClose}>
       <Tabs tabs={tabs} value={tab} onChange={setTab} />
       {dirty && (
-        <p className="problem warning">{t('The graph on the canvas has changes that are not saved.')}</p>
+        <p className="problem warning">
+          {t('The graph on the canvas has changes that are not saved; it is kept.')}
+        </p>
       )}
       {tab === 'start' && (
         <div className="cards">
@@ -44,6 +48,16 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
             summary={t('Start from nothing.')}
             onClick={() => void createNew(editor).then(onClose)}
           />
+          {kept.map((graph) => (
+            <StartCard
+              key={graph.at}
+              data-kept={graph.title}
+              icon="history"
+              title={graph.title}
+              summary={t('Not saved; %1', new Date(graph.at).toLocaleString())}
+              onClick={() => void goBack(editor, graph).then(onClose)}
+            />
+          ))}
           {samples.map(({ name, title, summary }) => (
             <StartCard
               key={name}

@@ -5,9 +5,8 @@ import type { Editor } from '../editor';
 import * as edits from '../edits';
 import type { Point } from '../edits';
 import { t } from '../language';
-import { clearPlace, freePlace, NODE_SIZE, placeOf, type Size } from '../layout';
+import { NODE_SIZE, placeOf, type Size } from '../layout';
 import { makeRoom } from '../room';
-import { sizesOf, boxes } from './sizes';
 
 export interface AddOptions {
   /** The upper left corner; without it, beside what is selected. */
@@ -28,23 +27,22 @@ function defaultPlace(editor: Editor, options: AddOptions): Point {
   const beside = options.from?.node ?? editor.focusNode;
   if (options.to) {
     const place = placeOf(document, options.to.node);
-    return freePlace({ x: place.x - NODE_SIZE.width - 44, y: place.y + 48 }, NODE_SIZE, boxes(editor));
+    return { x: place.x - NODE_SIZE.width - 44, y: place.y + 48 };
   }
   if (beside !== null) {
     const place = placeOf(document, beside);
-    const size = sizesOf(editor)(beside);
-    return freePlace({ x: place.x + size.width + 44, y: place.y }, NODE_SIZE, boxes(editor));
+    const size = editor.sizeOf(beside);
+    return { x: place.x + size.width + 44, y: place.y };
   }
   const centre = editor.canvas?.centre() ?? { x: 0, y: 0 };
-  return freePlace({ x: centre.x - NODE_SIZE.width / 2, y: centre.y - 80 }, NODE_SIZE, boxes(editor));
+  return { x: centre.x - NODE_SIZE.width / 2, y: centre.y - 80 };
 }
 
 export function addOperator(editor: Editor, name: string, options: AddOptions = {}): string | null {
   const facts = editor.facts;
   const operator = facts?.catalogue.operator(name);
   if (!facts || !operator) return null;
-  const wanted = options.at ?? defaultPlace(editor, options);
-  const place = options.into ? wanted : clearPlace(wanted, NODE_SIZE, boxes(editor));
+  const place = options.at ?? defaultPlace(editor, options);
   let added = '';
   const done = editor.edit(t('Add %1', name), (document) => {
     const source = options.into?.source ?? options.from;
@@ -63,7 +61,7 @@ export function addOperator(editor: Editor, name: string, options: AddOptions = 
       place,
     );
     added = result.id;
-    return linkNew(facts, result.document, result.id, options, sizesOf(editor));
+    return linkNew(facts, result.document, result.id, options, editor.sizeOf);
   });
   if (!done) return null;
   if (!options.keepSelection) editor.select([added]);

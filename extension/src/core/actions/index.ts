@@ -4,4 +4,3 @@ export * from './groups';
 export * from './linking';
 export * from './nodes';
 export * from './selected';
-export { boxes } from './sizes';

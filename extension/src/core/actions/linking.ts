@@ -13,10 +13,9 @@ import type { Editor } from '../editor';
 import * as edits from '../edits';
 import type { Point } from '../edits';
 import { t } from '../language';
-import { freePlace, NODE_SIZE, placeOf } from '../layout';
+import { placeOf } from '../layout';
 import { makeRoom } from '../room';
 import { addOperator } from './adding';
-import { sizesOf, boxes } from './sizes';
 
 /** Connects, or says why not and offers what would fit. */
 export function tryConnect(
@@ -65,7 +64,7 @@ export function applyRemedy(editor: Editor, remedy: Remedy, source: OutputRef, t
       const document = editor.history.document;
       const from = placeOf(document, source.node);
       const to = placeOf(document, target.node);
-      const at = freePlace({ x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 }, NODE_SIZE, boxes(editor));
+      const at = { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 };
       addOperator(editor, remedy.op, { at, into: { source, target }, arguments: remedy.arguments });
       return;
     }
@@ -109,7 +108,7 @@ export function dropOnLink(
       edits.moveNodes(edits.insertInto(document, id, source, target), positions),
       id,
       link,
-      sizesOf(editor),
+      editor.sizeOf,
     ),
   );
 }

@@ -4,9 +4,8 @@ import { links, targetKey } from '../document';
 import type { Editor } from '../editor';
 import * as edits from '../edits';
 import { t } from '../language';
-import { align, autoLayout, type Alignment } from '../layout';
+import { align, autoLayout, placeOf, type Alignment } from '../layout';
 import { toggleGroup } from './groups';
-import { boxOf, sizesOf } from './sizes';
 
 /** Removes the selection; links through removed nodes stay where possible. */
 export function removeSelection(editor: Editor): void {
@@ -67,7 +66,8 @@ export function arrange(editor: Editor): void {
   const selected = [...editor.selection.get().nodes];
   const ids = selected.length > 1 ? selected : Object.keys(document.nodes);
   if (ids.length === 0) return;
-  const positions = autoLayout(document, sizesOf(editor), ids);
+  const room = editor.canvas?.room() ?? null;
+  const positions = autoLayout(document, editor.sizeOf, ids, room);
   editor.edit(t('Arrange'), (start) => edits.moveNodes(start, positions));
   if (selected.length <= 1) editor.canvas?.fit();
 }
@@ -75,7 +75,9 @@ export function arrange(editor: Editor): void {
 export function alignSelection(editor: Editor, how: Alignment): void {
   const ids = [...editor.selection.get().nodes];
   if (ids.length < 2) return;
-  const all = Object.fromEntries(ids.map((id) => [id, boxOf(editor, id)]));
+  const all = Object.fromEntries(
+    ids.map((id) => [id, { ...placeOf(editor.history.document, id), ...editor.sizeOf(id) }]),
+  );
   editor.edit(t('Align'), (start) => edits.moveNodes(start, align(all, how)));
 }
 

@@ -32,7 +32,8 @@ export const any = (editor: Editor): boolean => {
   return nodes.size + links.size > 0 || item !== null;
 };
 /** There are nodes. */
-export const filled = (editor: Editor): boolean => Object.keys(editor.history.document.nodes).length > 0;
+export const filled = (editor: { history: Pick<Editor['history'], 'document'> }): boolean =>
+  Object.keys(editor.history.document.nodes).length > 0;
 export const opens =
   (dialog: DialogName) =>
   (editor: Editor): void =>

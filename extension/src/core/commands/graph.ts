@@ -108,6 +108,19 @@ export const GRAPH = inSection('Graph', [
     run: (editor) => actions.toggleView(editor, 'collapsed'),
   },
   {
+    id: 'collapse-all',
+    label: msg('Pictures and names only'),
+    caption: msg('Reduce all nodes to picture and name, or show all of them whole'),
+    keys: ['Shift+H'],
+    enabled: (editor) => filled(editor) && writable(editor),
+    checked: ({ history: { document } }) =>
+      filled({ history: { document } }) &&
+      Object.keys(document.nodes).every((id) => document.view.nodes[id]?.collapsed),
+    run: (editor) => {
+      actions.toggleView(editor, 'collapsed', Object.keys(editor.history.document.nodes));
+    },
+  },
+  {
     id: 'output',
     label: msg('Pipeline output'),
     caption: msg('What training gets: add or remove the first output of this node'),

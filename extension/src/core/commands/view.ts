@@ -57,6 +57,14 @@ export const VIEW = inSection('View', [
     run: (editor) => togglePanel(editor, panel),
   })),
   {
+    id: 'focus',
+    label: msg('Canvas alone'),
+    caption: msg('The canvas with the batch tray beside it; again for all panels'),
+    keys: ['Z'],
+    checked: ({ panels }) => panels.get().focus,
+    run: ({ panels }) => panels.patch({ focus: !panels.get().focus }),
+  },
+  {
     id: 'theme',
     label: msg('Dark or light'),
     run: (editor) =>

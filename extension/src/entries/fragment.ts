@@ -8,7 +8,8 @@ import {
   type GraphDocument,
   type Link,
 } from '../core/document';
-import { autoLayout, NODE_SIZE } from '../core/layout';
+import { autoLayout, NODE_SIZE, type Size } from '../core/layout';
+import { shiftRow } from '../core/room';
 
 const GAP = 48;
 
@@ -25,6 +26,7 @@ export function insertFragment(
   output: EdgeRef | null,
   at: Point,
   into?: Link,
+  sizeOf: (id: string) => Size = () => NODE_SIZE,
 ): { document: GraphDocument; ids: string[] } {
   const whole: GraphDocument = { ...emptyDocument(), ...source };
   const places = autoLayout(whole, () => NODE_SIZE, ids);
@@ -57,7 +59,7 @@ export function insertFragment(
     };
   }
   const room = Math.max(...Object.values(places).map(({ x }) => x)) - corner.x + NODE_SIZE.width + GAP;
-  const opened = feed === null ? document : makeRoom(document, at.x, room);
+  const opened = feed === null ? document : shiftRow(document, { ...at, ...NODE_SIZE }, room, sizeOf);
   const pasted = pasteNodes(opened, clip, { x: at.x - corner.x, y: at.y - corner.y });
   const given = output === null ? -1 : ids.indexOf(parseEdge(output).node);
   const end = pasted.ids[given];
@@ -68,17 +70,6 @@ export function insertFragment(
     document: into
       ? connect(pasted.document, to, into.target)
       : redirected(pasted.document, feed, formatEdge(to), pasted.ids),
-  };
-}
-
-/** Moves nodes at `from` or right of it further to the right. */
-function makeRoom(document: GraphDocument, from: number, by: number): GraphDocument {
-  const moved = Object.entries(document.view.nodes).map(([id, view]) =>
-    view.x !== undefined && view.x >= from ? [id, { ...view, x: view.x + by }] : [id, view],
-  );
-  return {
-    ...document,
-    view: { ...document.view, nodes: Object.fromEntries(moved) as GraphDocument['view']['nodes'] },
   };
 }
 

@@ -1,7 +1,7 @@
 /** Which entries the wall shows. */
 import { search, type Searchable } from '../core/search';
 import type { Filter } from './model';
-import type { EntryLine, GalleryFamily, GalleryList } from './types';
+import type { EntryLine, GalleryFamily, GalleryList } from '../core/protocol.generated';
 
 /** What a search finds an entry by. */
 export function searchable(entry: EntryLine, family = ''): Searchable {

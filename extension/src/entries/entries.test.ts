@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { emptyDocument, type GraphDocument } from '../core/document';
-import { asValue, spread } from './Controls';
 import { byFamily, shown, tagsOf } from './filtering';
 import { insertFragment } from './fragment';
-import type { Control, EntryLine, GalleryList } from './types';
+import type { EntryLine, GalleryList } from '../core/protocol.generated';
 
 const line = (name: string, family: string, tags: string[], operators: string[]): EntryLine => ({
   name,
@@ -52,33 +51,6 @@ describe('the wall', () => {
     expect(tagsOf(list.entries)).toEqual([
       ['random', 2],
       ['angle', 1],
-    ]);
-  });
-});
-
-const control: Control = {
-  node: 'crop',
-  name: 'crop',
-  op: 'crop',
-  label: 'crop',
-  kind: 'number',
-  value: [64, 64],
-  minimum: 32,
-  maximum: 96,
-  unit: null,
-  doc: '',
-  integer: true,
-  length: 2,
-};
-
-describe('controls', () => {
-  test('set all parts of a list, and keep whole numbers whole', () => {
-    expect(asValue(control, 40.4)).toEqual([40, 40]);
-    expect(asValue({ ...control, length: null, integer: false }, 0.1 + 0.2)).toBe(0.3);
-    expect(spread(control, 3)).toEqual([
-      [32, 32],
-      [64, 64],
-      [96, 96],
     ]);
   });
 });

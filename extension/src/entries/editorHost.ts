@@ -12,7 +12,7 @@ import type { Editor } from '../core/editor';
 import { open } from '../core/files';
 import { insertFragment } from './fragment';
 import type { GalleryHost } from './model';
-import type { EntryPage } from './types';
+import type { EntryPage } from '../core/protocol.generated';
 import { t } from '../core/language';
 
 export function editorHost(editor: Editor): GalleryHost {
@@ -47,7 +47,9 @@ export function insertInto(editor: Editor, page: EntryPage, source: GraphDocumen
   let ids: string[] = [];
   const done = editor.edit(t('Insert %1', page.title), (document) => {
     const after = feed == null ? undefined : document.view.nodes[parseEdge(feed).node];
-    const at = where?.at ?? (after ? { x: (after.x ?? 0) + 264, y: after.y ?? 0 } : { x: 0, y: 0 });
+    const at =
+      where?.at ??
+      (after ? { x: (after.x ?? 0) + 264, y: after.y ?? 0 } : (editor.canvas?.centre() ?? { x: 0, y: 0 }));
     const result = insertFragment(
       document,
       source,
@@ -57,6 +59,7 @@ export function insertInto(editor: Editor, page: EntryPage, source: GraphDocumen
       single(page),
       at,
       link,
+      editor.sizeOf,
     );
     ids = result.ids;
     return result.document;

@@ -3,10 +3,10 @@ import { createElement } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Connection } from '../core/connection';
 import type { Transport } from '../core/protocol';
-import { makeHost } from '../hosts/shadow';
-import { hostTheme, watchHostTheme } from '../hosts/theme';
-import { Gallery } from './Gallery';
-import { GalleryModel, type GalleryHost } from './model';
+import { makeHost } from './shadow';
+import { hostTheme, watchHostTheme } from './theme';
+import { Gallery } from '../gallery/Gallery';
+import { GalleryModel, type GalleryHost } from '../entries/model';
 
 /** Actions of the host on an entry that was chosen. */
 export type GalleryActions = Pick<GalleryHost, 'open' | 'insert' | 'folder'>;

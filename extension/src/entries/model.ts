@@ -15,7 +15,7 @@ import type {
   Surprise,
   TileAnswer,
   VariantAnswer,
-} from './types';
+} from '../core/protocol.generated';
 
 /** Actions of the gallery's host on a graph. */
 export interface GalleryHost {

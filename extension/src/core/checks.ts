@@ -1,0 +1,48 @@
+/** Checks of the dataset: begun and stopped, findings of a reader, and the way from a finding to its sample. */
+import type { Operator } from './catalogue';
+import type { Editor } from './editor';
+import { t } from './language';
+import type { CheckDone, CheckFinding, CheckKind } from './protocol';
+
+/** Whether an operator has a list of samples that a check goes through. */
+export function canBeChecked(operator: Operator | undefined): boolean {
+  return operator?.arguments.some(({ name }) => name === 'exclude_list') ?? false;
+}
+
+/** Goes through all samples of the graph's readers. */
+export async function startCheck(editor: Editor): Promise<void> {
+  const { run: running, check } = editor.jobs.get();
+  if (running || check) return;
+  const run = editor.previews.newRun();
+  editor.sync.flush();
+  editor.jobs.patch({ check: { run, done: 0, total: 0, rate: 0, left: 0 } });
+  try {
+    await editor.connection.call('check', { run });
+  } catch (error) {
+    editor.jobs.patch({ check: null });
+    editor.report(error, t('The check did not start'));
+  }
+}
+
+export function stopCheck(editor: Editor): void {
+  const { check } = editor.jobs.get();
+  if (check) editor.connection.call('cancel', { run: check.run }).catch(() => undefined);
+}
+
+/** The findings about one reader; the counts are those of all readers. */
+export function findingsOf(check: CheckDone, reader: string): CheckKind[] {
+  return (check.kinds ?? [])
+    .map((kind) => ({ ...kind, findings: kind.findings.filter((finding) => finding.reader === reader) }))
+    .filter(({ findings }) => findings.length > 0);
+}
+
+/** Shows the sample of a finding: in the tray, and at every node. The reader stays selected, and with it the report. */
+export function showFinding(editor: Editor, finding: CheckFinding): void {
+  const { iteration, index, reader } = finding;
+  if (iteration === undefined || index === undefined) return;
+  editor.panels.patch({ tray: true });
+  editor.tray.patch({ mode: 'batch', sample: index });
+  editor.batch.update((batch) => ({ ...batch, iteration, seen: Math.max(batch.seen, index + 1) }));
+  editor.view.patch({ hoverSample: index });
+  if (editor.history.document.nodes[reader]) editor.select([reader]);
+}

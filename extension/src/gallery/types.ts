@@ -1,2 +1,0 @@
-/** Types of the gallery's messages. */
-export type * from '../core/protocol.generated';
