@@ -79,10 +79,13 @@ class Port:
     ----------
     consents
         Numbers by which its person agrees to run code.
+    unread
+        Messages that were received, and that the session has not looked at yet.
     """
 
     def __init__(self, send: Send) -> None:
         self.consents = Consents()
+        self.unread = 0
         self._send = send
         self._lock = threading.Lock()
         self._editors: OrderedDict[str, Editor] = OrderedDict()

@@ -37,7 +37,7 @@ class DaliLabEditor(JSComponent):
 
     _bundle: ClassVar[Path] = BUNDLE
 
-    def __init__(self, session: Session | None = None, **params: Any) -> None:
+    def __init__(self, session: Session | None = None, **params: object) -> None:
         super().__init__(
             **{  # type: ignore[no-untyped-call]
                 "sizing_mode": "stretch_both",

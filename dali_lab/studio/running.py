@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from msgspec import structs
 
 from dali_lab.executor.failures import Cancelled
 from dali_lab.graph.verification import Problem
+from dali_lab.io.roots import Roots
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.studio.document.validation import Checked, check
 from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.measuring import measure
+from dali_lab.studio.permissions import Permissions
 from dali_lab.studio.preview.evaluation import Evaluator
 from dali_lab.studio.preview.pictures import Picture
 from dali_lab.studio.preview.rendering import Renderer, label_roots, output_kinds, picture_refs
 from dali_lab.studio.preview.results import Token
-from dali_lab.studio.protocol.documents import Document
+from dali_lab.studio.protocol.documents import Document, GraphNode
 from dali_lab.studio.protocol.previews import (
     Compared,
     ComparedTap,
@@ -36,14 +38,15 @@ _EVERY = 0.1
 _NOTHING = Measured(0, 0, 0.0, 0.0, {})
 
 
-def run_events(checked: Checked, seed: int, request: RunRequest, token: Token, tell: Callable[[Wire], None]) -> None:
-    """Do a real run for a client and send its events, up to ``run.done``."""
+def run_events(
+    checked: Checked, roots: Roots, seed: int, request: RunRequest, token: Token, tell: Callable[[Wire], None]
+) -> None:
+    """Do a real run for a client, which reads and writes in the roots alone, and send its events up to ``run.done``."""
     run, batches = request.run, within(request.batches, 1, 100_000)
     try:
-        graph = checked.runnable
+        graph, note = checked.with_ends() if checked.unmarked else (checked.runnable, None)
         if not graph.outputs:
             raise DocumentError(_no_outputs(checked.problems))
-        pipeline = Pipeline.from_graph(graph, seed=seed)
         last = time.monotonic()
 
         def watch(done: int, rate: float) -> None:
@@ -53,11 +56,13 @@ def run_events(checked: Checked, seed: int, request: RunRequest, token: Token, t
                 last = time.monotonic()
                 tell(RunProgress(run, done, batches, round(rate, 1)))
 
-        try:
-            measured = measure(pipeline, batches, watch)
-        finally:
-            pipeline.close()
-        missing = [sentence(problem.message) for problem in checked.missing]
+        with roots.limiting(writes=True):
+            pipeline = Pipeline.from_graph(graph, seed=seed)
+            try:
+                measured = measure(pipeline, batches, watch)
+            finally:
+                pipeline.close()
+        missing = [sentence(problem.message) for problem in checked.missing] + ([note] if note else [])
         tell(RunDone(**structs.asdict(measured), run=run, status="done", missing=missing or None))
     except Cancelled:
         tell(RunDone(**structs.asdict(_NOTHING), run=run, status="cancelled"))
@@ -68,7 +73,7 @@ def run_events(checked: Checked, seed: int, request: RunRequest, token: Token, t
 def _no_outputs(problems: list[Problem]) -> str:
     first = next((problem for problem in problems if problem.severity != "info"), None)
     if first is None:
-        return "Nothing is marked as an output of the pipeline, so there is nothing to run."
+        return "There are no nodes yet, so there is nothing to run."
     place = f"'{first.node}': " if first.node else ""
     return f"No output can be computed. {place}{first.message}"
 
@@ -79,13 +84,13 @@ class Pictures:
 
     Attributes
     ----------
-    objects
-        Python objects that documents name.
+    permissions
+        What documents may use.
     """
 
     evaluator: Evaluator
     renderer: Renderer
-    objects: Mapping[str, object]
+    permissions: Permissions
 
     def sweep(self, document: Document, seed: int, request: SweepRequest, token: Token) -> tuple[Swept, list[bytes]]:
         """One sample at one node, with an argument set to each of several values.
@@ -101,14 +106,16 @@ class Pictures:
         entry = document["nodes"].get(name)
         if entry is None:
             raise DocumentError(f"There is no node '{name}'.", "not_found")
-        connections = {key: edge for key, edge in (entry.get("connections") or {}).items() if key != argument}
+        also = request.also or {}
+        given = {argument, *also}
+        connections = {key: edge for key, edge in (entry.get("connections") or {}).items() if key not in given}
         pictures: list[Picture | None] = []
         errors: list[str | None] = []
         for value in request.values[:256]:
             token.check()
-            arguments = {**(entry.get("arguments") or {}), argument: value}
-            changed = {**entry, "arguments": arguments, "connections": connections}
-            variant = check({**document, "nodes": {**document["nodes"], name: changed}}, self.objects)
+            arguments = {**(entry.get("arguments") or {}), **also, argument: value}
+            changed: GraphNode = {**entry, "arguments": arguments, "connections": connections}
+            variant = check({**document, "nodes": {**document["nodes"], name: changed}}, self.permissions)
             found = self._picture(variant, seed, request, token)
             pictures.append(found if isinstance(found, Picture) else None)
             errors.append(found if isinstance(found, str) else None)
@@ -152,7 +159,7 @@ class Pictures:
             If the token was used.
         """
         taps, size = request.nodes[:16], within(request.size, 32, 4096)
-        graph = check(document, self.objects).runnable
+        graph = check(document, self.permissions).runnable
         evaluation = self.evaluator.evaluate(
             graph,
             seed,

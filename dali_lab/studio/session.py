@@ -11,17 +11,31 @@ from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.requests import HANDLERS
 from dali_lab.studio.workspace import Workspace
 
+MOST_UNREAD = 1000
+"""Requests of a connection that wait; further ones are refused."""
+
 
 class Session(Workspace):
     """A workspace that receives and answers the messages of its editors."""
 
     def receive(self, port: Port, message: object) -> None:
         """Take a message; answers come through the port, in the order of the requests."""
-        if not self.closed:
-            port.heard()
-            self.do(lambda: self._answer(port, message))
+        if self.closed:
+            return
+        port.heard()
+        if port.unread >= MOST_UNREAD:
+            self._refuse(port, message)
+            return
+        port.unread += 1
+        self.do(lambda: self._answer(port, message))
+
+    def _refuse(self, port: Port, message: object) -> None:
+        if isinstance(message, dict) and message.get("kind") == "request":
+            request = Request(port, port.editor(message.get("id")), message.get("id"))
+            request.fail(DocumentError("Too many requests wait: send them more slowly.", "busy"))
 
     def _answer(self, port: Port, message: object) -> None:
+        port.unread -= 1
         if not isinstance(message, dict) or message.get("kind") != "request":
             return
         identity, method, params = message.get("id"), message.get("method"), message.get("params")
@@ -51,4 +65,4 @@ def parameters(params: object, kind: type[Any]) -> Any:
     try:
         return msgspec.convert(params if isinstance(params, dict) else {}, kind)
     except UnicodeEncodeError as error:
-        raise msgspec.ValidationError(f"a name is no text: {error}") from error
+        raise msgspec.ValidationError(f"a name is not text: {error}") from error

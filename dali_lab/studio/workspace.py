@@ -26,13 +26,14 @@ from dali_lab.studio.document.store import Sample, Store
 from dali_lab.studio.errors import sentence
 from dali_lab.studio.gallery import Gallery
 from dali_lab.studio.jobs import Jobs, attempt
+from dali_lab.studio.permissions import Permissions
 from dali_lab.studio.preview.evaluation import Evaluator
 from dali_lab.studio.preview.rendering import Renderer
 from dali_lab.studio.preview.results import Token
 from dali_lab.studio.protocol import documents
 from dali_lab.studio.protocol.connections import CatalogueChanged, Notice, State
 from dali_lab.studio.protocol.documents import Changed, Changes, Document, Opened, Problems
-from dali_lab.studio.protocol.values import JsonObject, Wire
+from dali_lab.studio.protocol.values import JsonObject, Permission, Wire
 
 AUTOSAVE_SECONDS = 1.0
 _workspaces: weakref.WeakSet[Workspace] = weakref.WeakSet()
@@ -61,6 +62,8 @@ class Workspace:
         Called with the names of the selected nodes.
     objects
         Python objects that the document names.
+    permissions
+        What the document may use, and where files may be; by default `root`, the person's home, and `objects`.
 
     Attributes
     ----------
@@ -93,13 +96,21 @@ class Workspace:
         on_change: Callable[[Workspace], None] | None = None,
         on_select: Callable[[list[str]], None] | None = None,
         objects: Mapping[str, Any] | None = None,
+        permissions: Permissions | None = None,
     ) -> None:
         self.id = uuid.uuid4().hex
         self.store = Store(
-            document, title=title, file=file, root=root, recovery=recovery, read_only=read_only, objects=objects
+            document,
+            title=title,
+            file=file,
+            root=root,
+            recovery=recovery,
+            read_only=read_only,
+            objects=objects,
+            permissions=permissions,
         )
         self.lock = threading.RLock()
-        self.evaluator = Evaluator(threads=threads)
+        self.evaluator = Evaluator(threads=threads, roots=self.store.permissions.roots)
         self.renderer = Renderer(self.evaluator.threads)
         self.notices: list[Notice] = []
         self.samples = {sample.name: sample for sample in samples}
@@ -124,7 +135,7 @@ class Workspace:
         """The gallery behind the pages of this session, begun with the first request for it."""
         with self.lock:
             if self._gallery_page is None:
-                self._gallery_page = Gallery(self.store.root)
+                self._gallery_page = Gallery(self.store.root, self.store.permissions)
             return self._gallery_page
 
     # --- connections ----------------------------------------------------------------------------------------------
@@ -261,10 +272,31 @@ class Workspace:
         with self.lock:
             found, revision = self.store.checked(), self.store.revision
         problems = [
-            documents.Problem(each.severity, sentence(each.message), each.code, each.node, each.argument, each.input)
+            documents.Problem(
+                each.severity,
+                sentence(each.message),
+                each.code,
+                each.node,
+                each.argument,
+                each.input,
+                permission=found.permissions.get(each),
+            )
             for each in found.problems
         ]
         return Problems(revision, problems)
+
+    def allow(self, permission: Permission) -> None:
+        """Give a permission that the person agreed to, and tell the editors.
+
+        Raises
+        ------
+        DaliLabError
+            If it names a Python object that cannot be imported.
+        """
+        self.store.permissions.allow(permission)
+        with self.lock:
+            self.store.forget_checks()
+        self.broadcast(self.problems())
 
     def look_for_problems(self) -> None:
         """Send the problems to all editors when there is nothing else to do; on the session's thread."""

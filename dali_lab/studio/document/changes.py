@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -38,7 +38,7 @@ def applied(document: Document, changes: Changes) -> Document:
     DocumentError
         If a node or the outputs cannot be part of a document.
     """
-    result = dict(document)
+    result = document.copy()
     if changes.nodes is not None:
         for name, node in changes.nodes.items():
             if node is not None:
@@ -59,7 +59,7 @@ def applied(document: Document, changes: Changes) -> Document:
     if changes.pipeline is not None:
         result["pipeline"] = changes.pipeline
     if changes.view is not None:
-        view = dict(document["view"])
+        view = document["view"].copy()
         if changes.view.nodes is not None:
             view["nodes"] = _merged(view["nodes"], changes.view.nodes)
         if changes.view.notes is not None:
@@ -80,15 +80,16 @@ def changes_meaning(changes: Changes, before: Document) -> bool:
 
 
 def _patched(node: NodeEntry, patch: NodePatch) -> NodeEntry:
-    result = _changed(node, patch)
-    for part, entries in (("arguments", patch.arguments), ("connections", patch.connections)):
-        if entries is not None:
-            result[part] = _changed(result.get(part) or {}, entries)
+    result: NodeEntry = _changed(node, patch)
+    if patch.arguments is not None:
+        result["arguments"] = _changed(result.get("arguments") or {}, patch.arguments)
+    if patch.connections is not None:
+        result["connections"] = _changed(result.get("connections") or {}, patch.connections)
     return result
 
 
-def _changed(before: JsonObject, entries: Entries) -> JsonObject:
-    """An object with entries set and unset, in the given order."""
+def _changed(before: Mapping[str, object], entries: Entries) -> Any:
+    """An object of the same kind with entries set and unset, in the given order."""
     new = entries.set or {}
     gone = set(entries.unset or ()) - new.keys()
     result = {key: value for key, value in {**before, **new}.items() if key not in gone}

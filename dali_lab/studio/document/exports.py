@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dali_lab.formats import FORMATS, Format, dumps
-from dali_lab.graph.graph import Edge, Graph
+from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import Problem
-from dali_lab.model.errors import DaliLabError
+from dali_lab.model.errors import DaliLabError, nearest
 from dali_lab.studio.document.graph_document import draft, written
 from dali_lab.studio.document.validation import check
 from dali_lab.studio.errors import DocumentError, sentence
@@ -16,6 +16,7 @@ from dali_lab.studio.protocol.documents import Document, Exported, ExportedFile
 _SHOWN = {
     "python": ("Python", "A program that runs by itself, with pipeline_def and named variables.", "python"),
     "pytorch": ("PyTorch", "The same, with a loop over tensors of PyTorch.", "python"),
+    "ray": ("Ray", "The same, with batches that a Ray cluster computes.", "python"),
     "nvidia-python": ("NVIDIA DALI", "A program for NVIDIA DALI itself.", "python"),
     "torchvision": ("torchvision", "The same steps as torchvision transforms, as far as there are any.", "python"),
     "json": ("Graph file", "What Save writes: everything, positions included.", "json"),
@@ -68,9 +69,12 @@ def export_document(document: Document, to: str, title: str) -> Exported:
         If there is no such form, or the graph cannot be written in it.
     """
     form = FORMATS.get(to)
-    if form is None or form.binary:
-        offered = ", ".join(entry.to for entry in available())
-        raise DocumentError(f"There is no export to '{to}'; there are {offered}.", "not_found")
+    if form is None:
+        raise DocumentError(
+            f"There is no export to '{to}'{nearest(to, FORMATS)}; exports: {', '.join(FORMATS)}.", "not_found"
+        )
+    if form.binary:
+        raise DocumentError(f"'{to}' is a binary form and cannot be shown as text; save it to a file.", "not_found")
     warnings: list[str] = []
     if to == "json":
         text = written(document)
@@ -120,12 +124,8 @@ def exportable(document: Document) -> tuple[Graph, list[str]]:
         raise DocumentError(warnings[0] if warnings else "There is nothing to export yet.")
     if not graph.outputs and checked.missing:
         raise DocumentError("No output is left. " + " ".join(warnings))
-    if not graph.outputs:
-        used = {edge.node for edge in graph.edges()}
-        ends = tuple(name for name in graph.nodes if name not in used)
-        graph = graph.replaced(outputs=tuple(Edge(name) for name in ends))
-        warnings.append(f"No outputs are marked, so the last nodes are returned: {', '.join(ends)}.")
-    return graph, warnings
+    graph, note = checked.with_ends()
+    return graph, warnings if note is None else [*warnings, note]
 
 
 def _left_out(name: str, problem: Problem | None, cause: str | None) -> str:

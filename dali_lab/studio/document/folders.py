@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 
 from dali_lab.codecs.encoded import IMAGE_SUFFIXES
+from dali_lab.io.files import Entry, RemoteEntry, list_folder
+from dali_lab.io.locations import canonical, folder_of, shown
 from dali_lab.studio.document.graph_files import SUFFIX
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.protocol.documents import Listing, ListingEntry
@@ -26,7 +28,7 @@ def listing(path: Path, kinds: tuple[str, ...] = ("any",)) -> Listing:
     if not path.exists():
         raise DocumentError(f"There is no folder {path}.", "not_found")
     if not path.is_dir():
-        raise DocumentError(f"{path} is no folder.", "not_found")
+        raise DocumentError(f"{path} is not a folder.", "not_found")
     try:
         with os.scandir(path) as found:
             names = sorted(
@@ -50,7 +52,34 @@ def listing(path: Path, kinds: tuple[str, ...] = ("any",)) -> Listing:
     return Listing(str(path), None if parent is None else str(parent), entries[:MOST_ENTRIES], truncated)
 
 
-def _kind(entry: os.DirEntry[str]) -> str:
+def remote_listing(url: str, kinds: tuple[str, ...] = ("any",)) -> Listing:
+    """The entries of a folder in a store, as :func:`listing` gives them.
+
+    Raises
+    ------
+    DocumentError
+        With the code ``unreadable``.
+    """
+    place = canonical(url).rstrip("/")
+    try:
+        found = sorted(list_folder(place), key=lambda entry: entry.name.casefold())
+    except OSError as error:
+        raise DocumentError(f"{shown(place)} cannot be read: {error.strerror or error}.", "unreadable") from error
+    visible = [entry for entry in found if not entry.name.startswith(".")]
+    folders = [ListingEntry(entry.name, entry.path, "folder") for entry in visible if entry.is_dir()]
+    files = [
+        ListingEntry(entry.name, entry.path, kind, size if size >= 0 else None)
+        for entry in visible
+        if isinstance(entry, RemoteEntry) and not entry.is_dir()
+        for kind, size in ((_kind(entry), entry.size),)
+        if "any" in kinds or kind in kinds
+    ]
+    entries = [*folders, *files]
+    parent = folder_of(place) if "/" in place.rpartition("://")[2] else None
+    return Listing(place, parent, entries[:MOST_ENTRIES], len(entries) > MOST_ENTRIES)
+
+
+def _kind(entry: Entry) -> str:
     with contextlib.suppress(OSError):
         if entry.is_dir():
             return "folder"

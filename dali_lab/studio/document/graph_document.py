@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.json.graph_file import FORMAT, VERSION
@@ -17,7 +18,8 @@ from dali_lab.model.errors import FormatError, GraphError
 from dali_lab.model.references import PythonReference
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.errors import DocumentError, sentence
-from dali_lab.studio.protocol.documents import Document
+from dali_lab.studio.protocol.documents import Document, GraphNode
+from dali_lab.studio.protocol.values import EdgeRef
 
 
 def empty_document() -> Document:
@@ -119,14 +121,19 @@ def parsed(text: str | bytes) -> Document:
         raise DocumentError(sentence(error.message), code) from error
 
 
-def written(document: Document) -> str:
+def of_graph(graph: Graph) -> Document:
+    """A graph as a document."""
+    return cast(Document, json_file.to_document(graph))
+
+
+def written(document: Mapping[str, object]) -> str:
     """The text of a document, as it is saved."""
     return json_file.format_document(document)
 
 
 def without_off(document: Document) -> tuple[Document, Switched]:
     """The document without nodes that are off or bypassed, and the effect of its switches."""
-    nodes: Document = document["nodes"]
+    nodes = document["nodes"]
     found = switches(document["view"])
     wires = {name: _wires(node) for name, node in nodes.items()} if found else {}
     switched = Switched(wires, found)
@@ -138,20 +145,23 @@ def without_off(document: Document) -> tuple[Document, Switched]:
         now = None if edge is None else switched.resolved(edge)
         return reference if now is None or now == edge else json_file.edge_text(now)
 
-    kept = {
+    kept: dict[str, GraphNode] = {
         name: {
             **node,
             "inputs": [resolved(reference) for reference in node.get("inputs", ())],
-            "connections": {key: resolved(reference) for key, reference in node.get("connections", {}).items()},
+            "connections": {
+                key: cast(EdgeRef, resolved(reference)) for key, reference in node.get("connections", {}).items()
+            },
         }
         for name, node in nodes.items()
         if switched.keeps(name)
     }
-    outputs = [resolved(reference) for reference in document["outputs"] if switched.cause(edge_of(reference)) is None]
+    on = [resolved(reference) for reference in document["outputs"] if switched.cause(edge_of(reference)) is None]
+    outputs = [reference for reference in on if reference is not None]
     return {**document, "nodes": kept, "outputs": outputs}, switched
 
 
-def _wires(node: Document) -> Wires:
+def _wires(node: GraphNode) -> Wires:
     """The edges that a node of a document takes."""
 
     def edge(reference: str | None) -> Edge | None:
@@ -252,7 +262,7 @@ def whole(document: Document, objects: Mapping[str, object] | None = None) -> Gr
     return graph.replaced(nodes={name: _with_objects(node, objects or {}) for name, node in graph.nodes.items()})
 
 
-def _connected_first(entry: Document) -> Document:
+def _connected_first(entry: GraphNode) -> GraphNode:
     """The entry without the constants that connected nodes stand in for: meanwhile they mean nothing."""
     connections = entry.get("connections") or {}
     arguments = entry.get("arguments") or {}

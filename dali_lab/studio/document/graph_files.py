@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dali_lab.formats import FORMATS, detected, loads
-from dali_lab.formats.disk import write_text
-from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.disk import read_below, write_below
 from dali_lab.formats.python.programs import decoded
 from dali_lab.formats.registry import beginning
+from dali_lab.formats.secrets import refuse_secrets_in
 from dali_lab.model.errors import DaliLabError, FormatError
-from dali_lab.studio.document.graph_document import checked, parsed, written
+from dali_lab.studio.document.graph_document import checked, of_graph, parsed, written
 from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.protocol.documents import Document
 
@@ -35,8 +35,8 @@ class Stamp:
         return cls(found.st_mtime_ns, found.st_size)
 
 
-def read_document(path: Path, pipeline: str | None = None) -> tuple[Document, Stamp | None]:
-    """The document in a file, and the file's state; `pipeline` names one in a program with several.
+def read_document(path: Path, root: Path, pipeline: str | None = None) -> tuple[Document, Stamp | None]:
+    """The document in a file in the folder `root`, and the file's state; `pipeline` names one of several in a program.
 
     Raises
     ------
@@ -47,9 +47,9 @@ def read_document(path: Path, pipeline: str | None = None) -> tuple[Document, St
     if stamp is None and not path.exists():
         raise DocumentError(f"There is no file {path}.", "not_found")
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DocumentError(f"{path} cannot be read: {error.strerror or error}.", "unreadable") from error
+        content = read_below(root, path)
+    except FormatError as error:
+        raise DocumentError(f"{path} {error.message}.", "unreadable") from error
     return document_of(content, pipeline), stamp
 
 
@@ -65,7 +65,7 @@ def read_entry(folder: Path) -> tuple[str, Document]:
 
     try:
         entry = load_entry(folder)
-        return entry.title, json_file.to_document(entry.over())
+        return entry.title, of_graph(entry.over())
     except DaliLabError as error:
         raise DocumentError(sentence(str(error)), "unreadable") from error
 
@@ -90,7 +90,7 @@ def document_of(content: bytes, pipeline: str | None = None) -> Document:
     if form is FORMATS["python"]:
         return programs.opened(programs.Program(decoded(content)), pipeline)
     try:
-        return checked(json_file.to_document(loads(content)))
+        return checked(of_graph(loads(content)))
     except DocumentError:
         raise
     except DaliLabError as error:
@@ -98,12 +98,14 @@ def document_of(content: bytes, pipeline: str | None = None) -> Document:
 
 
 def save_document(
-    document: Document, path: Path, expected: Stamp | None, *, known: bool, overwrite: bool
+    document: Document, path: Path, root: Path, expected: Stamp | None, *, known: bool, overwrite: bool
 ) -> Stamp | None:
     """Write a document to a file in one step.
 
     Parameters
     ----------
+    path, root
+        The file, and a folder that it is in; no link is followed on the way from there.
     expected
         State of the file when it was last read or written by us.
     known
@@ -127,7 +129,11 @@ def save_document(
     if not path.parent.is_dir():
         raise DocumentError(f"There is no folder {path.parent}.", "not_found")
     try:
-        write_text(path, written(document))
+        refuse_secrets_in(document)
+    except FormatError as error:
+        raise DocumentError(sentence(error.message), "failed") from error
+    try:
+        write_below(root, path, written(document).encode("utf-8"))
     except FormatError as error:
         raise DocumentError(f"{path.name} {error.message}.") from error
     return Stamp.of(path)

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from dali_lab.formats.disk import read_bytes
+from dali_lab.formats.disk import read_below
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures.folding import with_groups
 from dali_lab.formats.python import programs
@@ -32,8 +32,8 @@ class Program:
     path: Path | None = None
 
     @classmethod
-    def of_file(cls, path: Path) -> Program:
-        """A program in a file.
+    def of_file(cls, path: Path, root: Path) -> Program:
+        """A program in a file in the folder `root`; no link is followed on the way from there.
 
         Raises
         ------
@@ -43,7 +43,7 @@ class Program:
         if not path.exists():
             raise DocumentError(f"There is no file {path}.", "not_found")
         try:
-            return cls(programs.decoded(read_bytes(path)), path.name, path)
+            return cls(programs.decoded(read_below(root, path)), path.name, path)
         except FormatError as error:
             raise DocumentError(sentence(f"{path.name}: {error.message}"), "unreadable") from error
 

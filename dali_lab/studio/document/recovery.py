@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from dali_lab.formats.disk import write_text
+from dali_lab.formats.secrets import refuse_secrets_in
 from dali_lab.model.cache_folder import cache_folder
 from dali_lab.model.errors import FormatError
 from dali_lab.studio.document.graph_document import checked, written
@@ -36,6 +37,7 @@ class Recovery:
             "recovered": {"file": None if file is None else str(file), "title": title, "process": os.getpid()},
         }
         try:
+            refuse_secrets_in(document)
             self.folder.mkdir(parents=True, exist_ok=True)
             write_text(self.path, written(kept))
         except (OSError, FormatError):

@@ -1,4 +1,4 @@
-"""Graphs to begin with: the first pipeline over a folder of pictures, laid out to be read from left to right."""
+"""Graphs to begin with: the first pipeline over a folder of pictures; the editor lays it out for its window."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from pathlib import Path
 
 from dali_lab.schema.registry import has_operator
 from dali_lab.studio.document.graph_document import empty_document
-from dali_lab.studio.protocol.documents import Document
+from dali_lab.studio.protocol.documents import Document, GraphNode
 
-_COLUMN = 264
-_STEPS: tuple[tuple[str, Document], ...] = (
+_STEPS: tuple[tuple[str, GraphNode], ...] = (
     ("decode", {"op": "decoders.image", "device": "cpu", "arguments": {}}),
     ("resize", {"op": "resize", "device": "cpu", "arguments": {"resize_shorter": 256.0}}),
     ("rotate", {"op": "rotate", "device": "cpu", "arguments": {"fill_value": 0.0, "keep_size": True}}),
@@ -40,22 +39,20 @@ def first_pipeline(folder: Path | str) -> Document:
     Steps whose operator is not installed are left out.
     """
     document = empty_document()
-    nodes: Document = {"reader": {"op": "readers.file", "device": "cpu", "arguments": {"file_root": str(folder)}}}
-    places: Document = {"reader": {"x": 0, "y": 0}}
-    before, column = "reader", 1
+    nodes: dict[str, GraphNode] = {
+        "reader": {"op": "readers.file", "device": "cpu", "arguments": {"file_root": str(folder)}}
+    }
+    before = "reader"
     for name, entry in _STEPS:
         if not has_operator(entry["op"]):
             continue
-        node = {**entry, "inputs": [before], "arguments": dict(entry["arguments"])}
+        node: GraphNode = {**entry, "inputs": [before], "arguments": dict(entry.get("arguments", {}))}
         if name == "rotate" and has_operator("random.uniform"):
             nodes["angle"] = {"op": "random.uniform", "device": "cpu", "arguments": {"range": [-25.0, 25.0]}}
-            places["angle"] = {"x": (column - 1) * _COLUMN, "y": 440}
             node["connections"] = {"angle": "angle"}
         nodes[name] = node
-        places[name] = {"x": column * _COLUMN, "y": 0}
-        before, column = name, column + 1
+        before = name
     document["nodes"] = nodes
     document["outputs"] = [before] if before != "reader" else []
     document["outputs"].append("reader:1")
-    document["view"]["nodes"] = places
     return document

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from dali_lab.gallery.graphs import ENTRY_FILE, GRAPH_FILE
 from dali_lab.graph.switches import Switch, switches
 from dali_lab.studio.document.changes import applied, changes_meaning
 from dali_lab.studio.document.graph_document import checked, empty_document
@@ -23,6 +24,7 @@ from dali_lab.studio.document.graph_files import (
 from dali_lab.studio.document.recovery import Recovery
 from dali_lab.studio.document.validation import Checked, check
 from dali_lab.studio.errors import DocumentError
+from dali_lab.studio.permissions import Permissions, absolute, usual_roots
 from dali_lab.studio.protocol.connections import Named
 from dali_lab.studio.protocol.documents import Changes, Document, FileInfo, Opened
 
@@ -58,6 +60,8 @@ class Store:
         Keeps unsaved work; `None` keeps none.
     objects
         Python objects that the document names.
+    permissions
+        What the document may use, and where files may be; by default `root`, the person's home, and `objects`.
     """
 
     def __init__(
@@ -70,9 +74,11 @@ class Store:
         recovery: Recovery | None = None,
         read_only: bool = False,
         objects: Mapping[str, object] | None = None,
+        permissions: Permissions | None = None,
     ) -> None:
-        self.objects = dict(objects or {})
         self.root = (root or Path.cwd()).absolute()
+        self.permissions = permissions or Permissions(usual_roots(self.root))
+        self.objects.update(objects or {})
         self.recovery = recovery
         self.read_only = read_only
         self.document = checked(document) if document is not None else empty_document()
@@ -83,6 +89,11 @@ class Store:
         self._stamp = Stamp.of(file) if file is not None else None
         self._drawn_seed = secrets.randbits(31)
         self._checked: tuple[Document, dict[str, Switch], Checked] | None = None
+
+    @property
+    def objects(self) -> dict[str, object]:
+        """Python objects that documents may name, by their names there."""
+        return self.permissions.objects
 
     @property
     def seed(self) -> int:
@@ -110,7 +121,7 @@ class Store:
             before, then, found = self._checked
             if switched == then and all(before[part] is document[part] for part in ("nodes", "outputs", "pipeline")):
                 return found
-        found = check(document, self.objects)
+        found = check(document, self.permissions)
         self._checked = document, switched, found
         return found
 
@@ -148,6 +159,18 @@ class Store:
         self._drawn_seed = secrets.randbits(31)
         self.keep()
 
+    def open_own(self, path: str) -> None:
+        """Open a file that the person named outside of the editor; its folder may be used from then on.
+
+        Raises
+        ------
+        DocumentError
+            If it cannot be opened; the document stays as it was.
+        """
+        place = absolute(path, self.root)
+        self.permissions.roots.allow(place if place.is_dir() else place.parent)
+        self.open_path(path)
+
     def open_path(self, path: str, pipeline: str | None = None) -> None:
         """Open a file, or the entry in a folder of a gallery; `pipeline` names one in a program with several.
 
@@ -157,11 +180,13 @@ class Store:
             If it cannot be opened; the document stays as it was.
         """
         place = self.resolve(path)
-        if (place / "entry.json").is_file():
+        if (place / ENTRY_FILE).is_file():
+            for name in (ENTRY_FILE, GRAPH_FILE):
+                self.resolve(str(place / name))
             title, document = read_entry(place)
             self.replace(document, title=title, dirty=True)
             return
-        document, stamp = read_document(place, pipeline)
+        document, stamp = read_document(place, self.permissions.root(place), pipeline)
         if not place.name.endswith(".json"):
             # Saving writes graph files only, so it must not be offered to write over a program or a picture.
             self.replace(document, title=title_of(place.name), dirty=True)
@@ -191,13 +216,14 @@ class Store:
         if path is None:
             if self.file is None:
                 raise DocumentError("This graph has no file yet: give it a name.", "not_found")
-            place = self.file
-        else:
-            place = self.resolve(path)
-            if not place.name.endswith(".json"):
-                place = place.with_name(place.name + SUFFIX)
+            path = str(self.file)
+        elif not path.strip().endswith(".json"):
+            path += SUFFIX
+        place = self.resolve(path, write=True)
         known = self.file is not None and _same_file(place, self.file)
-        self._stamp = save_document(self.document, place, self._stamp, known=known, overwrite=overwrite)
+        self._stamp = save_document(
+            self.document, place, self.permissions.root(place), self._stamp, known=known, overwrite=overwrite
+        )
         self.file = place
         self.title = title_of(place.name)
         self.dirty = False
@@ -213,17 +239,15 @@ class Store:
         else:
             self.recovery.forget()
 
-    def resolve(self, path: str) -> Path:
-        """A path as people write it, made absolute.
+    def resolve(self, path: str, *, write: bool = False) -> Path:
+        """A path as people write it: absolute, links resolved, and where this session may read or write.
 
         Raises
         ------
         DocumentError
-            If it is no path.
+            With the code ``outside`` and the permission that lacks, or ``not_found`` if it is no path.
         """
-        if not isinstance(path, str) or not path.strip() or "\0" in path:
-            raise DocumentError("That is no path.", "not_found")
-        return Path(os.path.normpath(self.root / Path(path).expanduser()))
+        return self.permissions.place(path, self.root, write=write)
 
 
 def _same_file(left: Path, right: Path) -> bool:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dali_lab.graph.graph import Graph
+from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.verification import Problem, problems
 from dali_lab.model.errors import GraphError
 from dali_lab.model.references import PythonReference
 from dali_lab.studio.document.graph_document import Draft, draft, edge_of
+from dali_lab.studio.permissions import Permissions
 from dali_lab.studio.protocol.documents import Document
+from dali_lab.studio.protocol.values import Permission
 
 
 @dataclass
@@ -32,6 +33,8 @@ class Checked:
         Everything that is wrong.
     missing
         Of these, the outputs of the pipeline that are off since a node is switched off.
+    permissions
+        Of these, the ones that the person can allow, with the permission for it.
     """
 
     draft: Draft
@@ -40,16 +43,32 @@ class Checked:
     waiting: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     missing: list[Problem] = field(default_factory=list)
+    permissions: dict[Problem, Permission] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
         """Whether the graph can run as it is."""
         return bool(self.runnable.outputs) and not any(problem.severity == "error" for problem in self.problems)
 
+    @property
+    def unmarked(self) -> bool:
+        """Whether the document marks no output of the pipeline."""
+        return not self.draft.graph.outputs and not self.missing
 
-def check(document: Document, objects: Mapping[str, object] | None = None) -> Checked:
-    """Check a document; never fails on what a person can draw. `objects` are Python objects that it names."""
-    found = draft(document, objects)
+    def with_ends(self) -> tuple[Graph, str | None]:
+        """The graph that can be computed, with its last nodes as outputs where it has none, and a note of that."""
+        graph = self.runnable
+        if graph.outputs or not graph.nodes:
+            return graph, None
+        used = {edge.node for edge in graph.edges()}
+        ends = tuple(name for name in graph.nodes if name not in used)
+        note = f"No outputs are marked, so the last nodes are returned: {', '.join(ends)}."
+        return graph.replaced(outputs=tuple(Edge(name) for name in ends)), note
+
+
+def check(document: Document, permissions: Permissions | None = None) -> Checked:
+    """Check a document, and that it keeps to `permissions`, if given; never fails on what a person can draw."""
+    found = draft(document, None if permissions is None else permissions.objects)
     graph = found.graph
     blocked: dict[str, Problem] = {}
     listed: list[Problem] = []
@@ -65,6 +84,10 @@ def check(document: Document, objects: Mapping[str, object] | None = None) -> Ch
         listed.append(problem)
         if problem.node is not None and problem.severity == "error":
             blocked.setdefault(problem.node, problem)
+    lacking = dict(permissions.problems(graph)) if permissions is not None else {}
+    for problem in lacking:
+        listed.append(problem)
+        blocked.setdefault(str(problem.node), problem)
     listed += _nameless(graph)
     missing = _missing_outputs(document, found)
     listed += missing
@@ -73,9 +96,10 @@ def check(document: Document, objects: Mapping[str, object] | None = None) -> Ch
         blocked.setdefault(name, Problem("This node is part of a circle.", "circle", name))
     good = _runnable(graph, blocked, waiting)
     outputs = tuple(edge for edge in graph.outputs if edge.node in good)
-    if not graph.outputs and not missing and graph.nodes:
+    checked = Checked(found, graph.replaced(nodes=good, outputs=outputs), blocked, waiting, listed, missing, lacking)
+    if checked.unmarked and graph.nodes:
         listed.append(Problem("Nothing is marked as an output of the pipeline.", "no_outputs", severity="info"))
-    return Checked(found, graph.replaced(nodes=good, outputs=outputs), blocked, waiting, listed, missing)
+    return checked
 
 
 def _missing_outputs(document: Document, found: Draft) -> list[Problem]:

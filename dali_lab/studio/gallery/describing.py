@@ -14,6 +14,7 @@ from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.catalogue import argument_entry, operator_entry, plain
 from dali_lab.schema.everyday import other_names
 from dali_lab.schema.registry import find_operator, has_operator
+from dali_lab.studio.document.graph_document import of_graph
 from dali_lab.studio.errors import sentence
 from dali_lab.studio.gallery.drawing import Photographs, Subject
 from dali_lab.studio.protocol.gallery import BrokenLine, Control, EntryLine, EntryPage, GalleryFamily
@@ -80,7 +81,7 @@ def entry_page(entry: Entry, photographs: Photographs) -> EntryPage:
     return EntryPage(
         **structs.asdict(entry_line(entry)),
         random=random,
-        document=json_file.to_document(document),
+        document=of_graph(document),
         code=code,
         before=None if entry.before is None else json_file.edge_text(entry.before),
         fragment=list(fragment(entry)),

@@ -16,6 +16,7 @@ from dali_lab.gallery.entries import Entry, Overlay
 from dali_lab.gallery.places import ANNOTATED, PHOTOGRAPHS, places_in, with_annotated, with_pictures, with_places
 from dali_lab.gallery.samples.own import MOST_PICTURES, pictures_in
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.io.roots import Roots
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError, DaliLabError
 from dali_lab.schema.registry import find_operator, has_operator, known_operator
@@ -203,10 +204,12 @@ class Drawer:
     ----------
     threads
         For the evaluation; by default one for each core.
+    roots
+        What graphs may read; `None` for everything.
     """
 
-    def __init__(self, threads: int | None = None) -> None:
-        self.evaluator = Evaluator(memory=256 << 20, threads=threads)
+    def __init__(self, threads: int | None = None, roots: Roots | None = None) -> None:
+        self.evaluator = Evaluator(memory=256 << 20, threads=threads, roots=roots)
         self.renderer = Renderer(1, memory=64 << 20)
 
     def close(self) -> None:

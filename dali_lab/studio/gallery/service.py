@@ -24,11 +24,13 @@ from dali_lab.gallery.places import own_folders
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.verification import verify
 from dali_lab.model.errors import DaliLabError
+from dali_lab.studio.document.graph_document import of_graph
 from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.gallery.cost import cost
 from dali_lab.studio.gallery.describing import broken_line, entry_line, entry_page, families_of
 from dali_lab.studio.gallery.drawing import Drawer, Drawn, Photographs, Subject, Variant, View
 from dali_lab.studio.gallery.tiles import Tiles
+from dali_lab.studio.permissions import Permissions
 from dali_lab.studio.preview.rendering import picture_ref
 from dali_lab.studio.preview.results import Token
 from dali_lab.studio.protocol import gallery as protocol
@@ -66,14 +68,17 @@ class Gallery:
     ----------
     root
         The folder whose ``gallery`` is shown beside the built-in one.
+    permissions
+        What graphs may use.
     tiles
         Keeps the wall's pictures.
     """
 
-    def __init__(self, root: Path, tiles: Tiles | None = None) -> None:
+    def __init__(self, root: Path, permissions: Permissions, tiles: Tiles | None = None) -> None:
         self.root = root
+        self.permissions = permissions
         self.tiles = tiles or Tiles()
-        self.drawer = Drawer()
+        self.drawer = Drawer(roots=permissions.roots)
         self._found: gallery.Gallery | None = None
         self._photographs: dict[str, Photographs] = {}
         self._requests: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
@@ -160,7 +165,8 @@ class Gallery:
         folder = folder or ""
         found = self._photographs.get(folder)
         if found is None or folder:
-            found = self._photographs[folder] = Photographs(self.root / Path(folder).expanduser() if folder else None)
+            place = self.permissions.place(folder, self.root) if folder else None
+            found = self._photographs[folder] = Photographs(place)
         return found
 
     # --- methods --------------------------------------------------------------------------------------------------
@@ -216,14 +222,14 @@ class Gallery:
 
     def _cost(self, request: VariantRequest, token: Token) -> Answer:
         graph = self._graph(request)
-        with self._measuring:
+        with self._measuring, self.permissions.roots.limiting():
             token.check()
             return cost(graph, token), []
 
     def _code(self, request: VariantRequest, token: Token) -> Answer:
         """The graph and its code under the settings of the controls."""
         graph = self._graph(request)
-        return Code(json_file.to_document(with_groups(graph)), dumps(graph, "python").decode("utf-8")), []
+        return Code(of_graph(with_groups(graph)), dumps(graph, "python").decode("utf-8")), []
 
     def _graph(self, request: VariantRequest) -> Graph:
         """A graph over real pictures, under the settings of its controls."""
@@ -238,8 +244,8 @@ class Gallery:
             seed,
             " + ".join(entry.title for entry in steps),
             [entry.name for entry in steps],
-            json_file.to_document(graph),
-            json_file.to_document(with_files),
+            of_graph(graph),
+            of_graph(with_files),
             dumps(with_files, "python").decode("utf-8"),
             json_file.edge_text(steps[0].before) if steps[0].before is not None else None,
         )
@@ -290,9 +296,11 @@ class Gallery:
             entry = self.entry(str(request.name))
             if entry.waiting is not None:
                 raise DocumentError(f"'{entry.title}' cannot run yet: {entry.waiting}")
+            self.permissions.require(entry.graph)
             return Subject.of(entry)
         graph = json_file.from_document(request.graph)
         verify(graph)
+        self.permissions.require(graph)
         return Subject(graph, None if request.before_edge is None else Edge.parse(request.before_edge), graph.outputs)
 
     _methods: ClassVar[dict[str, Callable[[Gallery, Any, Token], Answer]]] = {

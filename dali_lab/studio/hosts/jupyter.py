@@ -81,7 +81,7 @@ def interrupt_all() -> None:
         connection.interrupt()
 
 
-def connect(comm: Any, message: JsonObject) -> None:
+def connect(comm: object, message: JsonObject) -> None:
     """Answer an editor that opens a comm."""
     Connection(comm, message["content"].get("data") or {})
 

@@ -23,6 +23,7 @@ from dali_lab.studio.panel_editor import DaliLabEditor
 from dali_lab.studio.server.access import EVERYWHERE, Access
 from dali_lab.studio.server.door import Door
 from dali_lab.studio.server.http import LARGEST_MESSAGE, Server
+from dali_lab.studio.server.pace import pace_websockets
 from dali_lab.studio.server.policy import SecurityHeaders
 from dali_lab.studio.session import Session
 
@@ -109,6 +110,7 @@ class AppServer:
         asyncio.set_event_loop(asyncio.new_event_loop())
         self._loop = IOLoop.current()
         application = self._application()
+        pace_websockets(application)
         self._door = Door(application, self.access, self.host, self.port)
         self._http = Server(self._door, ssl_options=self._tls)
         self._door.on_admitted = self._http.admit

@@ -71,11 +71,11 @@ class Shown:
 
 
 def show(
-    batch: Any,
+    batch: object,
     *,
-    labels: Any = None,
-    boxes: Any = None,
-    masks: Any = None,
+    labels: object = None,
+    boxes: object = None,
+    masks: object = None,
     names: Sequence[str] | None = None,
     size: int = 224,
     limit: int = 64,
@@ -173,7 +173,7 @@ def as_batch(given: Any) -> Batch:
         raise DaliLabError(f"{kind_of(given)} cannot be shown as a batch: {error}") from None
 
 
-def kind_of(given: Any) -> str:
+def kind_of(given: object) -> str:
     """A wrong argument, described for an error message."""
     name = getattr(given, "__name__", None)
     if callable(given) and name:
@@ -201,7 +201,7 @@ def _shape(shape: Sequence[int]) -> str:
     return "×".join(map(str, shape)) or "scalar"
 
 
-def _boxes(given: Any) -> Array:
+def _boxes(given: object) -> Array:
     """The boxes of one sample, ``[count, 4]``."""
     try:
         return np.asarray(given, np.float64).reshape(-1, 4)
@@ -209,7 +209,7 @@ def _boxes(given: Any) -> Array:
         raise DaliLabError(f"boxes are rows of left, top, right, bottom: {error}", argument="boxes") from error
 
 
-def _mask(given: Any, size: tuple[int, ...]) -> Array:
+def _mask(given: object, size: tuple[int, ...]) -> Array:
     """The class numbers of one sample, ``[height, width]``."""
     mask = np.asarray(given)
     flat = mask.squeeze() if mask.ndim > 2 else mask

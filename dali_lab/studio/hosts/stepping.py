@@ -69,7 +69,7 @@ class Preview(ipywidgets.VBox):  # type: ignore[misc]
         )
         return panel.Column(slider, pictures, sizing_mode="stretch_width")
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
+    def _repr_mimebundle_(self, **options: object) -> Any:
         """The widget, and its present pictures for pages without a kernel."""
         data = super()._repr_mimebundle_(**options)
         if data:

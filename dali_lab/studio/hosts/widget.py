@@ -13,13 +13,12 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures.drawing import image, svg
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.studio.bundle import BUNDLE, require_bundle
-from dali_lab.studio.document.graph_document import live_objects, whole
+from dali_lab.studio.document.graph_document import live_objects, of_graph, whole
 from dali_lab.studio.document.store import UNTITLED, Sample
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.hosts.application import sample_starts
@@ -62,7 +61,7 @@ class Editor(anywidget.AnyWidget):
     seed = traitlets.Int(min=0)
     picture = traitlets.Unicode("", read_only=True).tag(sync=True)
 
-    def __init__(self, session: Session, **traits: Any) -> None:
+    def __init__(self, session: Session, **traits: object) -> None:
         self.session = session
         self._shown_graph = Graph()
         with contextlib.suppress(FormatError):
@@ -78,7 +77,7 @@ class Editor(anywidget.AnyWidget):
         # The session's threads must not keep an unreachable editor alive.
         self._ending = weakref.finalize(self, session.close)
 
-    def _take(self, _: object, content: Any, buffers: Any) -> None:
+    def _take(self, _: object, content: object, buffers: object) -> None:
         self.session.receive(self._port, content)
 
     def _draw(self) -> None:
@@ -112,7 +111,8 @@ class Editor(anywidget.AnyWidget):
             return
         self._shown_graph = change.new
         self.session.store.objects.update(live_objects(change.new))
-        self.session.replace(json_file.to_document(change.new))
+        self.session.store.permissions.allow_all(change.new)
+        self.session.replace(of_graph(change.new))
 
     @traitlets.observe("selection")
     def _show_selection(self, change: traitlets.Bunch) -> None:
@@ -223,7 +223,7 @@ def edit(
     if isinstance(what, (str, os.PathLike)):
         session = Session(samples=samples)
         try:
-            session.store.open_path(os.fspath(what))
+            session.store.open_own(os.fspath(what))
         except DocumentError:
             session.close()
             raise
@@ -238,12 +238,15 @@ def _session_of(what: object, samples: list[Sample]) -> Session:
     if not isinstance(what, (Pipeline, Graph)):
         raise DaliLabError(f"a pipeline, a graph or the path of a graph file is needed, not {kind_of(what)}")
     graph = what.graph if isinstance(what, Pipeline) else what
-    document = json_file.to_document(graph)
+    document = of_graph(graph)
     follow = None
     if isinstance(what, Pipeline):
         document["pipeline"] = {**document["pipeline"], "seed": what.seed}
         follow = _follower(weakref.ref(what))
-    return Session(document, title=UNTITLED, samples=samples, on_change=follow, objects=live_objects(graph))
+    session = Session(document, title=UNTITLED, samples=samples, on_change=follow, objects=live_objects(graph))
+    # Its paths and packages were named by a program that runs in this process.
+    session.store.permissions.allow_all(graph)
+    return session
 
 
 def _follower(reference: weakref.ref[Pipeline]) -> Callable[[Workspace], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -10,6 +11,7 @@ from dali_lab.executor.plan import make_operator
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.graph import Graph, bare
 from dali_lab.graph.seeds import graph_seeds
+from dali_lab.io.roots import Roots
 from dali_lab.model.errors import GraphError
 from dali_lab.schema.registry import find_operator
 from dali_lab.schema.source import Draw
@@ -32,15 +34,22 @@ class Evaluator:
         Bytes of results to remember.
     threads
         Worker threads; by default one for each core.
+    roots
+        What graphs may read; `None` for everything. Operators write no files then.
     """
 
-    def __init__(self, memory: int = 768 << 20, threads: int | None = None) -> None:
+    def __init__(self, memory: int = 768 << 20, threads: int | None = None, roots: Roots | None = None) -> None:
+        self._roots = roots
         self.threads = threads or os.cpu_count() or 1
         self.cache: Cache[NodeResult] = Cache(memory, _KEPT_OF_A_NODE)
-        self.resources = PreviewResources(self.threads, ThreadPool(self.threads, "dali-lab-preview"))
+        with self._limiting():
+            self.resources = PreviewResources(self.threads, ThreadPool(self.threads, "dali-lab-preview"))
         self._sources = Sources()
         self._branches = Branches()
         self._lock = threading.Lock()
+
+    def _limiting(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self._roots is None else self._roots.limiting()
 
     def close(self) -> None:
         """End the threads and forget everything."""
@@ -87,7 +96,7 @@ class Evaluator:
         Cancelled
             If the token was cancelled.
         """
-        with self._lock:
+        with self._lock, self._limiting():
             return _Run(self, graph, seed, iteration, samples, nodes, token or Token(), progress, finished).work()
 
 

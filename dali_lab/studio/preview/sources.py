@@ -88,7 +88,7 @@ class Sources:
             entry.operator.close()
 
 
-def digest(*parts: Any) -> str:
+def digest(*parts: object) -> str:
     """A digest of values whose text shows all of their content."""
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 

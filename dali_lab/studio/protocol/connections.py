@@ -65,6 +65,7 @@ class Capabilities(Wire):
 
     preview: bool = False
     run: bool = False
+    check: bool = False
     validate: bool = False
     sweep: bool = False
     compare: bool = False

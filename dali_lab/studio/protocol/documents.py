@@ -6,11 +6,11 @@ them.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from msgspec import Meta
 
-from dali_lab.studio.protocol.values import EdgeRef, ProgramPipeline, Value, Wire
+from dali_lab.studio.protocol.values import EdgeRef, Permission, ProgramPipeline, Value, Wire
 
 
 class _GraphNode(TypedDict):
@@ -80,9 +80,15 @@ class GraphDocument(TypedDict):
     view: View
 
 
-# Decoding into structs would drop unknown keys, so an editor's documents stay dictionaries and are checked on receipt.
-Document: TypeAlias = Annotated[dict[str, Any], Meta(extra={"typescript": "GraphDocument"})]
-NodeEntry: TypeAlias = Annotated[dict[str, Any], Meta(extra={"typescript": "GraphNode"})]
+if TYPE_CHECKING:
+    Document: TypeAlias = GraphDocument
+    NodeEntry: TypeAlias = GraphNode
+    ViewEntry: TypeAlias = NodeView
+else:
+    # msgspec would drop the keys that a TypedDict lacks, so documents are decoded as dictionaries, checked on receipt.
+    Document = Annotated[dict[str, Any], Meta(extra={"typescript": "GraphDocument"})]
+    NodeEntry = Annotated[dict[str, Any], Meta(extra={"typescript": "GraphNode"})]
+    ViewEntry = Annotated[dict[str, Any], Meta(extra={"typescript": "NodeView"})]
 
 
 class Entries(Wire):
@@ -106,7 +112,7 @@ class NodePatch(Entries):
 class ViewChanges(Wire):
     """Views of nodes by name, null for removed ones; notes and groups as a whole."""
 
-    nodes: dict[str, Annotated[dict[str, Any], Meta(extra={"typescript": "NodeView"})] | None] | None = None
+    nodes: dict[str, ViewEntry | None] | None = None
     notes: Annotated[list[Any], Meta(extra={"typescript": "Note[]"})] | None = None
     groups: Annotated[list[Any], Meta(extra={"typescript": "Group[]"})] | None = None
 
@@ -139,6 +145,14 @@ class Problem(Wire):
     argument: str | None = None
     input: int | None = None
     fix: Fix | None = None
+    permission: Permission | None = None
+
+
+class AllowRequest(Wire):
+    """Ask for a permission, or with the number that the refusal of a former request had, agree to it."""
+
+    permission: Permission
+    consent: Annotated[object, Meta(extra={"typescript": "string"})] = None
 
 
 class Problems(Wire):

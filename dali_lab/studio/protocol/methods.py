@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dali_lab.studio.protocol import connections, documents, gallery, previews
+from dali_lab.studio.protocol import checks, connections, documents, gallery, previews
 from dali_lab.studio.protocol.catalogue import CatalogueData
 from dali_lab.studio.protocol.values import Wire
 
@@ -27,6 +27,7 @@ METHODS = {
     "new": Method(connections.Empty, documents.Opened),
     "save": Method(documents.SaveRequest, documents.Saved),
     "list_files": Method(documents.ListFilesRequest, documents.Listing),
+    "allow": Method(documents.AllowRequest, documents.Problems),
     "validate": Method(connections.Empty, documents.Problems),
     "export": Method(documents.ExportRequest, documents.Exported),
     "list_pipelines": Method(documents.ListPipelinesRequest, documents.ProgramListing),
@@ -34,6 +35,7 @@ METHODS = {
     "preview": Method(previews.PreviewRequest, previews.RunStarted),
     "cancel": Method(previews.CancelRequest, connections.Empty),
     "run": Method(previews.RunRequest, previews.RunStarted),
+    "check": Method(checks.CheckRequest, previews.RunStarted),
     "sweep": Method(previews.SweepRequest, previews.Swept),
     "compare": Method(previews.CompareRequest, previews.Compared),
     "gallery.list": Method(connections.Empty, gallery.GalleryList),
@@ -61,5 +63,7 @@ EVENTS: dict[str, type[Wire]] = {
     "preview.done": previews.DoneEvent,
     "run.progress": previews.RunProgress,
     "run.done": previews.RunDone,
+    "check.progress": checks.CheckProgress,
+    "check.done": checks.CheckDone,
 }
 EVENT_NAMES = {kind: name for name, kind in EVENTS.items()}

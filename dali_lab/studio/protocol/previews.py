@@ -224,11 +224,12 @@ class RunDone(Measured, kw_only=True):
 
 
 class SweepRequest(Wire):
-    """One sample at one node, with an argument set to each of several values."""
+    """One sample at one node, with an argument set to each of several values, and others to those in `also`."""
 
     node: str
     argument: str
     values: list[Value]
+    also: dict[str, Value] | None = None
     run: int | None = None
     sample: int = 0
     thumb: int = 160

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -57,15 +57,29 @@ class ProgramPipeline(Wire):
     reason: str | None = None
 
 
+class Permission(Wire):
+    """A permission that a session can ask the person for.
+
+    `name` is a folder, a server such as ``"s3://bucket"``, a package whose operators are in the document, or a Python
+    object, ``"module:name"``.
+    """
+
+    what: Literal["folder", "server", "package", "function"]
+    name: str
+
+
 class Consent(Wire):
-    """The question whether code may run: its text, and the number that agrees to exactly this text, once."""
+    """A question to the person: the text that is agreed to, and the number that agrees to exactly this text, once."""
 
     number: str
     text: str
 
 
 class SessionError(Wire):
-    """Why a request failed; a program that cannot be opened comes with its pipelines, code that may not run with it."""
+    """Why a request failed; a program that cannot be opened comes with its pipelines.
+
+    What the person may allow comes with the question, or with the permission to ask for by the method ``allow``.
+    """
 
     message: str
     node: str | None = None
@@ -76,6 +90,7 @@ class SessionError(Wire):
     detail: str | None = None
     pipelines: list[ProgramPipeline] | None = None
     consent: Consent | None = None
+    permission: Permission | None = None
 
     @classmethod
     def of(cls, error: BaseException, code: str | None = None) -> SessionError:

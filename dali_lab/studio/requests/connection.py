@@ -9,6 +9,7 @@ from dali_lab.studio.connections import Request
 from dali_lab.studio.document.exports import available
 from dali_lab.studio.document.graph_document import checked
 from dali_lab.studio.document.store import UNTITLED
+from dali_lab.studio.permissions import absolute
 from dali_lab.studio.protocol.connections import (
     Capabilities,
     Empty,
@@ -41,7 +42,7 @@ def hello(workspace: Workspace, request: Request, params: HelloRequest) -> Hello
 def restore(workspace: Workspace, request: Request, params: RestoreRequest) -> Hello:
     """Take over the document of an editor whose session is gone."""
     document, store = checked(params.document), workspace.store
-    path = store.resolve(str(params.file["path"])) if params.file and params.file.get("path") else None
+    path = absolute(str(params.file["path"]), store.root) if params.file and params.file.get("path") else None
     with workspace.lock:
         title = (store.title or UNTITLED) if path is None else path.name
         store.replace(document, title=title, file=path, dirty=params.dirty)
@@ -75,8 +76,8 @@ def _greeting(workspace: Workspace) -> Hello:
     with workspace.lock:
         opened, read_only = workspace.store.opened(), workspace.store.read_only
     capabilities = Capabilities(
-        preview=True, run=True, validate=True, sweep=True, compare=True, open=True, save=True, list_files=True,
-        gallery_page=True,
+        preview=True, run=True, check=True, validate=True, sweep=True, compare=True, open=True, save=True,
+        list_files=True, gallery_page=True,
         select=workspace.on_select is not None,
         samples=[sample.entry() for sample in workspace.samples.values()],
         gallery=[sample.entry() for sample in workspace.gallery_samples.values()],

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dali_lab.formats.json import graph_file as json_file
+import threading
+
 from dali_lab.formats.pictures.folding import with_groups
+from dali_lab.io.locations import is_remote
 from dali_lab.studio.connections import Request
+from dali_lab.studio.consent import digest
 from dali_lab.studio.document.exports import export_document, export_file, is_file
-from dali_lab.studio.document.folders import listing
-from dali_lab.studio.document.graph_document import empty_document
+from dali_lab.studio.document.folders import listing, remote_listing
+from dali_lab.studio.document.graph_document import empty_document, of_graph
 from dali_lab.studio.errors import DocumentError
+from dali_lab.studio.permissions import question
 from dali_lab.studio.protocol.connections import Empty, State
 from dali_lab.studio.protocol.documents import (
+    AllowRequest,
     Edited,
     EditRequest,
     Exported,
@@ -23,6 +28,7 @@ from dali_lab.studio.protocol.documents import (
     Saved,
     SaveRequest,
 )
+from dali_lab.studio.protocol.values import Consent
 from dali_lab.studio.requests.table import handles
 from dali_lab.studio.workspace import Workspace
 
@@ -59,7 +65,7 @@ def _open_named(workspace: Workspace, params: OpenRequest) -> None:
             workspace.store.replace(sample.make(), title=sample.title)
         else:
             entry = workspace.gallery_page.entry(params.gallery)
-            workspace.store.replace(json_file.to_document(with_groups(entry.over())), title=entry.title)
+            workspace.store.replace(of_graph(with_groups(entry.over())), title=entry.title)
     else:
         raise DocumentError("Say what to open: a path, a text, or a sample.")
 
@@ -85,9 +91,12 @@ def save(workspace: Workspace, request: Request, params: SaveRequest) -> Saved:
 
 @handles("list_files", ListFilesRequest)
 def list_files(workspace: Workspace, request: Request, params: ListFilesRequest) -> Listing:
-    """List a folder."""
-    store = workspace.store
-    return listing(store.root if params.path is None else store.resolve(params.path), params.kinds or ("any",))
+    """List a folder of this machine or of a store."""
+    store, kinds = workspace.store, params.kinds or ("any",)
+    if params.path is not None and is_remote(params.path):
+        store.permissions.server(params.path)
+        return remote_listing(params.path, kinds)
+    return listing(store.root if params.path is None else store.resolve(params.path), kinds)
 
 
 @handles("validate", Empty)
@@ -106,3 +115,26 @@ def export(workspace: Workspace, request: Request, params: ExportRequest) -> Exp
     result, content = export_file(document, params.to, title)
     request.answer(result, [content])
     return None
+
+
+@handles("allow", AllowRequest)
+def allow(workspace: Workspace, request: Request, params: AllowRequest) -> None:
+    """Ask for a permission, or give it by the number that the person agreed with; the session goes on meanwhile."""
+    permission, consents = params.permission, request.port.consents
+    text = question(permission)
+    code = digest("permission", permission.what, permission.name, text)
+    reason: str | None = "nobody has agreed to that yet"
+    if params.consent is not None:
+        reason = consents.use(params.consent, code, f"{permission.what} {permission.name}")
+    if reason is not None:
+        raise DocumentError(f"Not allowed: {reason}.", "consent", consent=Consent(consents.ask(code), text))
+
+    def work() -> None:
+        try:
+            workspace.allow(permission)
+        except Exception as error:  # a request must always be answered
+            request.fail(error)
+        else:
+            request.answer(workspace.problems())
+
+    threading.Thread(target=work, name="dali-lab-allowing", daemon=True).start()

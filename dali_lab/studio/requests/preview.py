@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from dali_lab.executor.failures import Cancelled
-from dali_lab.studio import running
+from dali_lab.io.roots import Roots
+from dali_lab.studio import checking, running
 from dali_lab.studio.connections import Request
 from dali_lab.studio.document.graph_document import checked
+from dali_lab.studio.document.validation import Checked
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.preview.delivery import Delivery
 from dali_lab.studio.preview.results import Token
+from dali_lab.studio.protocol.checks import CheckRequest
 from dali_lab.studio.protocol.connections import Empty
 from dali_lab.studio.protocol.methods import METHODS
 from dali_lab.studio.protocol.previews import (
@@ -57,8 +61,27 @@ def cancel(workspace: Workspace, request: Request, params: CancelRequest) -> Emp
 @handles("run", RunRequest)
 def run(workspace: Workspace, request: Request, params: RunRequest) -> None:
     """Run the pipeline as training would; one such run at a time."""
+    _alone(workspace, request, params, running.run_events)
+
+
+@handles("check", CheckRequest)
+def check(workspace: Workspace, request: Request, params: CheckRequest) -> None:
+    """Check the dataset that the graph reads; no run goes on meanwhile."""
+    _alone(workspace, request, params, checking.check_events)
+
+
+L = TypeVar("L", RunRequest, CheckRequest)
+
+
+def _alone(
+    workspace: Workspace,
+    request: Request,
+    params: L,
+    events: Callable[[Checked, Roots, int, L, Token, Callable[[Wire], None]], None],
+) -> None:
+    """Begin long work on the graph, of which there is one piece at a time, and send its events."""
     if workspace.running:
-        raise DocumentError("A run is going on already; stop it first.", "busy")
+        raise DocumentError("A run or a check is going on already; stop it first.", "busy")
     with workspace.lock:
         found, seed = workspace.store.checked(), workspace.store.seed
     token = Token()
@@ -71,7 +94,7 @@ def run(workspace: Workspace, request: Request, params: RunRequest) -> None:
 
     def work() -> None:
         try:
-            running.run_events(found, seed, params, token, tell)
+            events(found, workspace.store.permissions.roots, seed, params, token, tell)
         finally:
             request.editor.end(params.run)
 
@@ -84,7 +107,7 @@ def sweep(workspace: Workspace, request: Request, params: SweepRequest) -> None:
     """One argument at several values."""
     with workspace.lock:
         document, seed = workspace.store.document, workspace.store.seed
-    pictures = running.Pictures(workspace.evaluator, workspace.renderer, workspace.store.objects)
+    pictures = running.Pictures(workspace.evaluator, workspace.renderer, workspace.store.permissions)
     _answer_later(workspace, request, params.run, lambda token: pictures.sweep(document, seed, params, token))
 
 
@@ -93,7 +116,7 @@ def compare(workspace: Workspace, request: Request, params: CompareRequest) -> N
     """The same samples through another document."""
     document = checked(params.document)
     seed = workspace.store.seed_of(document)
-    pictures = running.Pictures(workspace.evaluator, workspace.renderer, workspace.store.objects)
+    pictures = running.Pictures(workspace.evaluator, workspace.renderer, workspace.store.permissions)
     _answer_later(workspace, request, params.run, lambda token: pictures.compare(document, seed, params, token))
 
 

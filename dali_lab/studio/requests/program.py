@@ -49,5 +49,7 @@ def trace(workspace: Workspace, request: Request, params: TraceRequest) -> None:
 
 def _program(workspace: Workspace, params: ListPipelinesRequest | TraceRequest) -> programs.Program:
     if params.path is not None:
-        return programs.Program.of_file(workspace.store.resolve(params.path))
+        store = workspace.store
+        path = store.resolve(params.path)
+        return programs.Program.of_file(path, store.permissions.root(path))
     return programs.Program(params.text or "", params.name or "")

@@ -7,7 +7,6 @@ import html
 import logging
 import time
 from collections.abc import Callable
-from typing import Any
 
 from bokeh.server.tornado import BokehTornado
 from tornado import httputil, web
@@ -65,7 +64,7 @@ class Door(Router):
         self.wrong = 0
         self._logged: dict[str, float] = {}
 
-    def find_handler(self, request: httputil.HTTPServerRequest, **options: Any) -> httputil.HTTPMessageDelegate:
+    def find_handler(self, request: httputil.HTTPServerRequest, **options: object) -> httputil.HTTPMessageDelegate:
         """Whoever answers the request: the application, or a refusal."""
         moved = self._without_prefix(request)
         if (reason := self._foreign(request)) is not None:
@@ -141,7 +140,7 @@ class Door(Router):
         return self._handler(request, _Refused, reason=reason, status=status, ask=ask)
 
     def _handler(
-        self, request: httputil.HTTPServerRequest, kind: type[_Answer], **options: Any
+        self, request: httputil.HTTPServerRequest, kind: type[_Answer], **options: object
     ) -> httputil.HTTPMessageDelegate:
         return self.application.get_handler_delegate(request, kind, {"door": self, **options})
 

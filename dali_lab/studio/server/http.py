@@ -19,6 +19,8 @@ LARGEST_BODY = 64 << 10
 """Bytes of a request's body: only the form for the token has one."""
 LARGEST_MESSAGE = 32 << 20
 """Bytes of a message over a websocket; of a larger one nothing is read, and the connection ends."""
+LARGEST_BACKLOG = 256 << 20
+"""Bytes that wait for a client that does not read them; at more its connection ends."""
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -39,6 +41,7 @@ class Server(HTTPServer):
 
     def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
         """Serve a new connection; the oldest of too many is refused."""
+        stream.max_write_buffer_size = LARGEST_BACKLOG
         self._strangers[stream] = None
         _bound(self._strangers, MOST_STRANGERS)
         super().handle_stream(stream, address)

@@ -39,9 +39,7 @@ def test_first_pipeline_is_complete(folder: Path) -> None:
         "readers.file", "decoders.image", "resize", "random.uniform", "rotate", "brightness_contrast",
         "crop_mirror_normalize",
     ]  # fmt: skip
-    assert set(document["view"]["nodes"]) == set(document["nodes"])
-    places = {(place["x"], place["y"]) for place in document["view"]["nodes"].values()}
-    assert len(places) == len(document["nodes"])
+    assert not document["view"]["nodes"], "the editor lays it out for its window"
 
 
 def test_app_opens_what_it_is_given(folder: Path, tmp_path: Path) -> None:
@@ -49,6 +47,7 @@ def test_app_opens_what_it_is_given(folder: Path, tmp_path: Path) -> None:
     try:
         assert session.store.title == "pictures"
         assert session.store.document["nodes"]["reader"]["arguments"]["file_root"] == str(folder)
+        session.store.permissions.roots.allow(tmp_path)
         session.store.save(str(tmp_path / "a"), False)
     finally:
         session.close()

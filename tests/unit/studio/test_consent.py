@@ -128,7 +128,7 @@ def test_a_program_that_changed_since_it_was_shown_is_shown_again(client: Client
 
 
 def test_a_program_that_changes_after_the_question_runs_as_it_was_shown(program: Path, mark: Path) -> None:
-    read = programs.Program.of_file(program)
+    read = programs.Program.of_file(program, program.parent)
     changed = mark.parent / "changed"
     other = PROGRAM.replace("range(times)", "range(times + 5)").replace("images + 1", "images - 1")
     program.write_text(other.format(mark=str(changed)))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import queue
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,3 +123,37 @@ session.close()
 def test_only_own_operators_are_news_for_the_catalogue() -> None:
     # In a process of its own: the package's operators are imported when the catalogue is asked for, and only once.
     run_python("-c", OPERATORS_ARE_IMPORTED)
+
+
+def test_a_document_runs_no_code_in_the_kernel_before_the_person_allows_it(
+    opened: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / "it ran"
+    (tmp_path / "kernel_functions.py").write_text(f"open({str(mark)!r}, 'w').close()\ndef turn(x):\n    return x\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    nodes = {
+        "reader": {"op": "readers.file", "arguments": {"file_root": str(folder)}},
+        "python": {
+            "op": "python_function",
+            "inputs": ["reader"],
+            "arguments": {"function": {"$python": "kernel_functions:turn"}},
+        },
+        "elsewhere": {"op": "readers.file", "arguments": {"file_root": "/etc"}},
+    }
+    comm, connection = opened(document={**empty_document(), "nodes": nodes, "outputs": ["python"]})
+    comm.call("hello", protocol=1, client="c")
+    problems = comm.call("validate")["result"]["problems"]
+    assert {(each["node"], each["code"]) for each in problems if each["severity"] == "error"} == {
+        ("python", "consent"),
+        ("elsewhere", "outside"),
+    }
+    comm.call("preview", run=1, samples=1, thumb=32)
+    comm.call("run", run=2, batches=1)
+    assert comm.call("open", path="/etc/passwd")["error"]["code"] == "outside"
+    permission = {"what": "function", "name": "kernel_functions:turn"}
+    question = comm.call("allow", permission=permission, consent="made up")["error"]
+    assert not mark.exists() and "kernel_functions" not in sys.modules
+    comm.call("allow", permission=permission, consent=question["consent"]["number"])
+    assert mark.exists()
+    connection.close()

@@ -212,6 +212,7 @@ def test_list_files(open_session: Open, folder: Path, tmp_path: Path) -> None:
     inner = client.call("list_files", path="pictures/cats", kinds=["image"])
     assert [entry["kind"] for entry in inner["entries"]] == ["image"] * 4
     assert client.error("list_files", path="nowhere")["code"] == "not_found"
+    client.session.store.permissions.roots.allow("/")
     assert client.call("list_files", path="/")["parent"] is None
 
 
@@ -259,9 +260,15 @@ def test_run_can_be_cancelled_and_fails_clearly(open_session: Open, folder: Path
     assert client.event("run.done")["status"] == "cancelled"
     client.call("edit", base=1, changes={"outputs": []})
     client.call("run", run=53, batches=1)
+    done = client.event("run.done")
+    assert done["status"] == "done", "as exports do, a run takes the last nodes"
+    assert "flip" in done["missing"][0]
+    nodes = client.session.store.document["nodes"]
+    client.call("edit", base=2, changes={"nodes": dict.fromkeys(nodes)})
+    client.call("run", run=54, batches=1)
     failed = client.event("run.done")
     assert failed["status"] == "failed"
-    assert "output" in failed["error"]["message"]
+    assert "no nodes" in failed["error"]["message"]
 
 
 def test_sweep_and_compare(open_session: Open, folder: Path) -> None:
@@ -280,3 +287,23 @@ def test_sweep_and_compare(open_session: Open, folder: Path) -> None:
     compared = client.response(request)["result"]["results"]
     assert len(compared[0]["images"]) == 2
     assert client.error("sweep", run=62, node="nobody", argument="x", values=[1])["code"] == "not_found"
+
+
+def test_a_check_leads_to_the_samples(open_session: Open, folder: Path) -> None:
+    pictures = sorted(folder.rglob("*.jpg"))
+    pictures[1].write_bytes(b"no picture")
+    content = document(folder, flip=FLIP)
+    content["nodes"]["reader"]["arguments"]["random_shuffle"] = True
+    client = Client(open_session(content))
+    assert client.call("check", run=70) == {"run": 70}
+    done = client.event("check.done")
+    assert (done["status"], done["samples"]) == ("done", len(pictures))
+    (kind,) = [kind for kind in done["kinds"] if kind["severity"] == "error"]
+    (finding,) = kind["findings"]
+    assert (kind["kind"], kind["count"], finding["reader"]) == ("damaged", 1, "reader")
+    assert finding["sample"] in done["exclude"].splitlines()
+    nodes = client.preview(iteration=finding["iteration"], samples=8)
+    assert nodes["decode"]["error"]["sample"] == finding["index"], nodes["decode"]["error"]
+    client.call("edit", base=1, changes={"nodes": {"reader": None}, "outputs": []})
+    client.call("check", run=71)
+    assert client.event("check.done")["status"] == "failed"

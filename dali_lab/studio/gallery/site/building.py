@@ -119,7 +119,7 @@ def _write(path: Path, text: str) -> None:
 class _Drawing:
     """One entry's pictures, graph and code."""
 
-    def __init__(self, entry: Entry, folder: Path, drawer: Any, photographs: Any, measure: bool) -> None:
+    def __init__(self, entry: Entry, folder: Path, drawer: Drawer, photographs: Photographs, measure: bool) -> None:
         self.entry = entry
         self.folder = folder
         self.drawer = drawer

@@ -1,0 +1,168 @@
+"""Roots: the folders and servers that a part of the process may read, such as the previews of a graph file.
+
+Readers ask :func:`reach` before they open a file. Outside of :meth:`Roots.limiting` everything can be reached.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+PathLike = str | os.PathLike[str]
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)(?:::|://([^/?#]*))")
+"""Scheme and host of an address such as ``s3://bucket/file``."""
+_LOCAL = ("file", "local")
+
+
+class OutsideRootsError(OSError):
+    """A file that lies outside the roots."""
+
+    def __init__(self, path: str, writing: bool = False) -> None:
+        super().__init__()
+        self.strerror = (
+            "previews write no files" if writing else "it is outside the folders that may be read (option --root)"
+        )
+        self.filename = path
+
+    def __str__(self) -> str:
+        return f"{self.strerror}: '{self.filename}'"
+
+
+class Roots:
+    """Folders and servers that may be read; the folders may be written to as well.
+
+    Parameters
+    ----------
+    folders
+        Folders with all that is in them, links resolved.
+    readable
+        Folders that may be read alone.
+    """
+
+    def __init__(self, folders: Iterable[PathLike], readable: Iterable[PathLike] = ()) -> None:
+        self._lock = threading.Lock()
+        self._folders = tuple(dict.fromkeys(map(real, folders)))
+        self._readable = tuple(dict.fromkeys(map(real, readable)))
+        self._servers: frozenset[str] = frozenset()
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders that may be read and written to, links resolved."""
+        return self._folders
+
+    def allow(self, folder: PathLike) -> None:
+        """Add a folder."""
+        with self._lock:
+            self._folders = tuple(dict.fromkeys((*self._folders, real(folder))))
+
+    def allow_server(self, server: str) -> None:
+        """Add a server, as :func:`server_of` names it."""
+        with self._lock:
+            self._servers |= {server}
+
+    def root_of(self, path: PathLike) -> str | None:
+        """The folder of these that a path lies in once links are resolved; `None` if it lies in none."""
+        found = real(path)
+        return next((folder for folder in self._folders if _lies_in(found, folder)), None)
+
+    def reads(self, path: PathLike) -> bool:
+        """Whether a file, a folder or an address may be read."""
+        server = server_of(os.fspath(path))
+        if server is not None:
+            return server in self._servers
+        local = _local(os.fspath(path))
+        found = "" if local is None else real(local)
+        return any(_lies_in(found, folder) for folder in (*self._folders, *self._readable))
+
+    @contextlib.contextmanager
+    def limiting(self, *, writes: bool = False) -> Iterator[None]:
+        """Let this context, and pools of threads that are made in it, reach these roots alone.
+
+        `writes` says whether operators may write files in the roots, too.
+        """
+        token = _limits.set(_Limits(self, writes))
+        try:
+            yield
+        finally:
+            _limits.reset(token)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    roots: Roots
+    writes: bool
+
+
+_limits: ContextVar[_Limits | None] = ContextVar("limits", default=None)
+
+
+def limited() -> bool:
+    """Whether there are limits here: where there are none, files need not be asked for one by one."""
+    return _limits.get() is not None
+
+
+def reach(path: PathLike) -> None:
+    """Ask whether a file, a folder or an address may be read here.
+
+    Raises
+    ------
+    OutsideRootsError
+        If it lies outside the roots.
+    """
+    limits = _limits.get()
+    if limits is not None and not limits.roots.reads(path):
+        raise OutsideRootsError(os.fspath(path))
+
+
+def writes_files() -> bool:
+    """Whether operators whose purpose is to write files do so here: previews only show what comes out of them."""
+    limits = _limits.get()
+    return limits is None or limits.writes
+
+
+def reach_to_write(path: PathLike) -> None:
+    """Ask whether a file may be written here.
+
+    Raises
+    ------
+    OutsideRootsError
+        If it lies outside the roots, or nothing may be written.
+    """
+    limits = _limits.get()
+    if limits is not None and (not limits.writes or limits.roots.root_of(path) is None):
+        raise OutsideRootsError(os.fspath(path), writing=not limits.writes)
+
+
+def server_of(path: str) -> str | None:
+    """Scheme and host of an address on a server, such as ``"s3://bucket"``; `None` for a file of this machine."""
+    found = _ADDRESS.match(path)
+    if found is None or (found[1].lower() in _LOCAL and "::" not in path):
+        return None
+    if "::" in path:  # fsspec joins several addresses so: none of them may be left out
+        return path
+    return f"{found[1].lower()}://{found[2].rpartition('@')[2].lower()}"
+
+
+def _local(path: str) -> str | None:
+    """The path in an address ``file://…``, `None` where that names a host; any other path as it is."""
+    scheme, mark, rest = path.partition("://")
+    if not mark or scheme.lower() not in _LOCAL:
+        return path
+    return rest if os.path.isabs(rest) else None
+
+
+def real(path: PathLike) -> str:
+    """The absolute path with all links resolved; of one that holds a zero byte, which no file has, the empty path."""
+    try:
+        return os.path.normcase(os.path.realpath(path))
+    except ValueError:
+        return ""
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return bool(folder) and (path == folder or path.startswith(folder.rstrip(os.sep) + os.sep))

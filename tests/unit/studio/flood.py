@@ -1,0 +1,51 @@
+"""Sends garbage over a websocket as fast as it is taken, and connects again where it is cut; for test_limits.
+
+``python -m tests.unit.studio.flood URL COOKIE PAGE_TOKEN KIND SECONDS``
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import websocket_connect
+
+HEADER = json.dumps({"msgid": "1", "msgtype": "PATCH-DOC"})
+ENDLESS = json.dumps({"msgid": "1", "msgtype": "PATCH-DOC", "num_buffers": 1 << 30})
+EVENT = {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": None}
+KINDS: dict[str, list[str | bytes]] = {
+    "messages": [HEADER, "{}", json.dumps({"events": [EVENT]})],
+    "noise": [os.urandom(1000)],
+    "large": [HEADER, "{}", "x" * (1 << 20)],
+    "endless": [ENDLESS, "{}", '{"events": []}', *(['{"id": "a"}', bytes(1 << 20)] * 200)],
+}
+
+
+async def flood(url: str, cookie: str, token: str, kind: str, seconds: float) -> int:
+    """Send for so many seconds; the number of pieces that were taken."""
+    sent, began, connection = 0, time.monotonic(), None
+    while time.monotonic() - began < seconds:
+        try:
+            if connection is None:
+                request = HTTPRequest(url, headers={"Cookie": cookie})
+                connection = await websocket_connect(request, subprotocols=["bokeh", token])
+            for piece in KINDS[kind]:
+                await asyncio.wait_for(connection.write_message(piece, isinstance(piece, bytes)), 1)
+                sent += 1
+        except Exception:  # it is cut off, in whatever way
+            if connection is not None:
+                connection.close()
+            connection = None
+            await asyncio.sleep(0.01)
+    return sent
+
+
+if __name__ == "__main__":
+    url, cookie, token, kind, seconds = sys.argv[1:]
+    sys.stdout.write(f"{asyncio.run(flood(url, cookie, token, kind, float(seconds)))}\n")
+    sys.stdout.flush()
+    os._exit(0)

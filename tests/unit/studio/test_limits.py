@@ -1,0 +1,149 @@
+"""Limits of the app: a client that sends garbage without end costs the others nothing, and no memory."""
+
+from __future__ import annotations
+
+import logging
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dali_lab.studio import session as session_module
+from dali_lab.studio.bundle import BUNDLE
+from dali_lab.studio.hosts.panel_app import AppServer
+from dali_lab.studio.server.pace import BURST, PIECE, PIECES_A_SECOND, Pace
+from dali_lab.studio.session import Session
+from tests.unit.studio.attacker import PATIENCE, Attacker
+from tests.unit.studio.conftest import Client
+
+needs_editor = pytest.mark.skipif(
+    not BUNDLE.is_file(), reason="the editor is not built: run 'jlpm build' in extension/"
+)
+CONNECTIONS = 1000
+"""As many as keep this short; 10,000 take a minute on a busy machine, and go the same way."""
+SECONDS = 2.0
+"""Long enough for more than a burst; an hour is the same again, as memory and answers say."""
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    made = Session(threads=1)
+    yield made
+    made.close()
+
+
+@needs_editor
+@pytest.mark.parametrize("kind", ["messages", "noise", "large", "endless"])
+def test_garbage_costs_nobody_else_anything(session: Session, kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    server = AppServer(session)
+    attacker = Attacker(server)
+    cookie = attacker.cookie()
+    token = attacker.page_token(cookie)
+    other = Client(session)
+    other.call("ping")
+    url = f"ws://127.0.0.1:{server.port}/ws"
+    memory = psutil.Process().memory_info
+    before = memory().rss
+    command = [sys.executable, "-m", "tests.unit.studio.flood", url, cookie, token, kind, str(SECONDS)]
+    try:
+        with (
+            caplog.at_level(logging.WARNING),
+            subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=subprocess.PIPE, text=True) as flood,
+        ):
+            pings, pages = [], []
+            while flood.poll() is None:
+                began = time.monotonic()
+                other.call("ping")
+                pings.append(time.monotonic() - began)
+                began = time.monotonic()
+                assert attacker.ask("/favicon.ico", Cookie=cookie).status in (200, 404)
+                pages.append(time.monotonic() - began)
+                time.sleep(0.02)
+            assert flood.stdout is not None
+            sent = int(flood.stdout.read())
+        assert sent, "nothing was tried"
+        assert statistics.median(pings) < 0.5 and statistics.median(pages) < 1.0
+        assert memory().rss - before < 200 << 20
+        assert sum(len(record.getMessage()) for record in caplog.records) < 1 << 20, "the log is not filled"
+    finally:
+        server.close()
+
+
+def test_the_pace_of_a_client() -> None:
+    now = 0.0
+    pace = Pace(lambda: now)
+    assert not any(pace.delay(100) for _ in range(int(BURST / 2))), "a burst is read at once"
+    read = 0
+    while now < 600:
+        now += pace.delay(100) or 1e-4
+        read += 1
+    assert read == pytest.approx(600 * PIECES_A_SECOND, rel=0.02)
+    now += 3600
+    assert pace.delay(0) == 0 and pace.delay(10 * PIECE * int(BURST)) > 10 * BURST / PIECES_A_SECOND - 10
+    typing = Pace(lambda: now)
+    for _ in range(1000):
+        now += 1 / 60
+        assert typing.delay(500) + typing.delay(2) + typing.delay(300) == 0, "a slider that is dragged is not slowed"
+
+
+def test_requests_that_wait_have_a_number(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "MOST_UNREAD", 10)
+    held, go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        held.set()
+        go.wait(PATIENCE)
+
+    client, other = Client(session), Client(session, "other")
+    session.do(hold)
+    held.wait(PATIENCE)
+    names = [client.send("ping") for _ in range(30)]
+    waiting = other.send("ping")
+    go.set()
+    codes = [client.response(name).get("error", {}).get("code") for name in names]
+    assert codes == [None] * 10 + ["busy"] * 20
+    assert "error" not in other.response(waiting), "the limit is each connection's own"
+    client.call("ping")
+
+
+CONNECT = """
+import resource, socket, sys
+port, count = map(int, sys.argv[1:])
+most = min(count, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 64)
+mine = []
+for number in range(count):
+    try:
+        mine.append(socket.create_connection(("127.0.0.1", port), timeout=60))
+    except ConnectionError:
+        continue
+    if len(mine) > most:
+        mine.pop(0).close()
+sys.stdout.write(f"{len(mine)}\\n")
+"""
+
+
+@needs_editor
+def test_a_crowd_of_connections(session: Session) -> None:
+    """As fast as another process can open them, left open: who has the token is answered meanwhile."""
+    server = AppServer(session)
+    attacker = Attacker(server)
+    cookie = attacker.cookie()
+    command = [sys.executable, "-c", CONNECT, str(server.port), str(CONNECTIONS)]
+    try:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as crowd:
+            answered = 0
+            while crowd.poll() is None:
+                assert attacker.ask("/favicon.ico", Cookie=cookie).status in (200, 404)
+                answered += 1
+                time.sleep(0.05)
+            assert crowd.returncode == 0 and answered > 1
+        assert attacker.ask("/", Cookie=cookie).status == 200
+        assert len(server._http._strangers) <= 128
+    finally:
+        server.close()
