@@ -45,6 +45,10 @@ def __getattr__(name: str) -> Any:
     import importlib.util
 
     if name in _HOMES:
+        if name in ("edit", "preview"):
+            from dali_lab.model.extras import STUDIO, require
+
+            require("studio", STUDIO, f"dali_lab.{name}")
         value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
         globals()[name] = value
         return value

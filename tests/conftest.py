@@ -1,9 +1,11 @@
-"""Distributes tests among workers, and decides when kernels are compiled."""
+"""Distributes tests among workers, limits their processor time, and decides when kernels are compiled."""
 
 from __future__ import annotations
 
+import collections
 import gc
 import os
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -19,11 +21,52 @@ os.environ.setdefault("DALI_LAB_COMPILE", "at-once")
 _BY_OPERATOR = ("tests/conformance/test_operators.py", "tests/gpu/test_emulated.py")
 """Files whose tests begin their parameters with an operator's name and a hyphen."""
 
+PROCESSOR_SECONDS = 90.0
+"""The most processor time of a test, with the programs that it waits for: more than twice that of the longest one.
+
+Unlike time by the clock it hardly depends on what else the machine does. A test that needs more has to become smaller.
+"""
+_spent: collections.Counter[str] = collections.Counter()
+
 
 def pytest_collection_finish() -> None:
-    """Have the garbage collector leave out the thousands of tests: the compiler makes it run very often."""
+    """Have the garbage collector leave out the thousands of tests, and run less: the compiler makes many objects."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
+
+
+def _processor_time() -> float:
+    """Seconds of this process, and of the processes that it started and waited for."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Fail a test that passed with too much processor time; its fixtures, which tests may share, are left out."""
+    before = _processor_time()
+    result = yield
+    used = _processor_time() - before
+    item.user_properties.append(("processor seconds", used))
+    if used > PROCESSOR_SECONDS:
+        pytest.fail(f"took {used:.0f} s of processor time; {PROCESSOR_SECONDS:g} s is the most (tests/conftest.py)")
+    return result
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up what the tests of a file took, where the reports of all workers arrive."""
+    if report.when == "call":
+        _spent[report.nodeid.partition("::")[0]] += dict(report.user_properties).get("processor seconds", 0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show the files whose tests took the most, in a run of minutes."""
+    total = sum(_spent.values())
+    if total > 60:
+        terminalreporter.section(f"{total:.0f} s of processor time in tests, by file")
+        for file, seconds in _spent.most_common(15):
+            terminalreporter.write_line(f"{seconds:6.1f} s  {file}")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -22,8 +22,9 @@ import tomllib
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
 print(*project["dependencies"], sep="\n")
-for extra in ("test", "torch", "jupyter"):
-    print(*project["optional-dependencies"][extra], sep="\n")
+for extra in ("test", "studio", "torch", "jupyter"):
+    needed = project["optional-dependencies"][extra]
+    print(*(one for one in needed if not one.startswith("dali-lab")), sep="\n")
 EOF
   $install -r "$environment/requirements.txt"
   $install --no-deps torchvision # it asks for a torch of its own

@@ -16,7 +16,8 @@ mypy=$!
 extension=$!
 
 failed=""
-pytest -n 2 --dist loadgroup --durations=30 "$@" || failed="pytest"
+# Three workers: tests in browsers and of programs wait for other processes for a part of their time.
+pytest -n 3 --dist loadgroup --durations=30 "$@" || failed="pytest"
 wait "$mypy" || failed="$failed mypy"
 wait "$extension" || failed="$failed extension"
 tail -n 40 "$said/mypy" "$said/extension"

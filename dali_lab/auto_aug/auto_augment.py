@@ -57,7 +57,7 @@ def auto_augment(
     }
     if not isinstance(policy_name, str) or policy_name not in policies:
         raise ArgumentError(
-            f"{policy_name!r} is none of {', '.join(policies)}{nearest(str(policy_name), policies)}",
+            f"{policy_name!r} is not one of {', '.join(policies)}{nearest(str(policy_name), policies)}",
             argument="policy_name",
         )
     make = policies[policy_name]

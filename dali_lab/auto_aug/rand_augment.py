@@ -91,7 +91,7 @@ def apply_rand_augment(
         If a number is out of range, there are no augmentations, or an argument is taken by none of them.
     """
     if not isinstance(n, int) or n < 0:
-        raise ArgumentError(f"must be a whole number from 0 on, not {n!r}", argument="n")
+        raise ArgumentError(f"must be a whole number of at least 0, not {n!r}", argument="n")
     need_bins(num_magnitude_bins)
     if not isinstance(m, int) or not 0 <= m < num_magnitude_bins:
         raise ArgumentError(f"must be a whole number in [0, {num_magnitude_bins - 1}], not {m!r}", argument="m")

@@ -25,7 +25,15 @@ def add(commands: Commands) -> None:
         "app", help="open the editor in a browser", description="Open the editor in a browser."
     )
     parser.add_argument("graph", nargs="?", metavar="GRAPH", help="a graph file to open (.dali.json, or a program)")
-    parser.add_argument("--data", metavar="DIR", help="folder of pictures, with labels from its sub-folders")
+    parser.add_argument("--data", metavar="DIR", help="folder of pictures (or a URL), with labels from its sub-folders")
+    parser.add_argument(
+        "--root",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="folder that the app reads and writes, besides those of GRAPH and --data; outside, it asks first; can be "
+        "repeated (default: the working folder and your home)",
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine alone)")
     parser.add_argument("--port", type=_port, default=None, help="port to listen on (default: a free one from 5080 on)")
     parser.add_argument("--no-browser", action="store_true", help="print the address without opening it")
@@ -64,12 +72,15 @@ def _app(options: argparse.Namespace) -> int:
     import signal
     import threading
 
+    from dali_lab.model.extras import STUDIO, require
+
+    require("studio", STUDIO, "the app")
     from dali_lab.studio.hosts.application import start_session
     from dali_lab.studio.server.access import LOOPBACK
     from dali_lab.studio.warming import compile_in_background
 
     access = _access(options)
-    session = start_session(graph=options.graph, data=options.data)
+    session = start_session(graph=options.graph, data=options.data, roots=options.root)
     compiler = None
     # Being told to end is the same as Ctrl-C: what is unsaved is kept. A shell starts programs in the background
     # with Ctrl-C ignored, so that is undone too.

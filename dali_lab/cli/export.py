@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
         "--to",
         required=True,
         metavar="FORM",
-        help="python, pytorch, nvidia-python, dali-serialized, json, dot, ...",
+        help="python, pytorch, ray, nvidia-python, dali-serialized, json, dot, ...",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write (default: print)")
     parser.set_defaults(function=_export)
@@ -33,11 +33,11 @@ def _export(options: argparse.Namespace) -> int:
     form = FORMATS.get(options.to)
     if form is not None and form.binary:
         if options.output is None:
-            raise DaliLabError(f"'{options.to}' is no text: name a file for it with --output")
+            raise DaliLabError(f"'{options.to}' is not text: name a file with --output")
         dump(load_graph(options.graph), options.output, options.to)
         return 0
     store = Store()
-    store.open_path(options.graph)
+    store.open_own(options.graph)
     result = export_document(store.document, options.to, title_of(Path(options.graph).name))
     for warning in result.warnings or ():
         print(f"dali-lab export: {warning}", file=sys.stderr)

@@ -23,13 +23,17 @@ def add(commands: Commands) -> None:
 
 
 def _index(options: argparse.Namespace) -> int:
+    from dali_lab.io.files import open_file
+    from dali_lab.io.locations import is_remote
     from dali_lab.model.errors import FormatError
 
     if options.output is not None and len(options.files) > 1:
         raise FormatError(f"--output is for the index of one file, and there are {len(options.files)}")
     for path in options.files:
+        if is_remote(path) and options.output is None:
+            raise FormatError("stores are not written to: say where the index goes, by --output", source=path)
         target = options.output or _beside(path)
-        with open(path, "rb") as content:
+        with open_file(path) as content:
             try:
                 text = "".join(f"{line}\n" for line in _lines(content, options.kind))
             except ValueError as error:

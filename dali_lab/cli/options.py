@@ -61,7 +61,7 @@ def make_pipeline(options: argparse.Namespace) -> Pipeline:
         "max_error_rate": options.max_error_rate,
     }
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return Pipeline.from_graph(_with_samples(load_graph(options.graph)), **settings)
+    return Pipeline.from_graph(with_samples(load_graph(options.graph)), **settings)
 
 
 def load_graph(path: str, **options: Any) -> Graph:
@@ -81,7 +81,7 @@ def load_graph(path: str, **options: Any) -> Graph:
     return load(path, **options)
 
 
-def _with_samples(graph: Graph) -> Graph:
+def with_samples(graph: Graph) -> Graph:
     """A graph of the gallery reads the pictures and sounds that come with it; others stay as they are."""
     values = (value for node in graph.nodes.values() for value in node.arguments.values())
     if not any(isinstance(value, str) and value.startswith("$") for value in values):

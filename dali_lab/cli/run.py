@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import gc
+from typing import TYPE_CHECKING
 
 from dali_lab.cli.options import Commands, make_pipeline, pipeline_options, positive
 from dali_lab.cli.progress import measured, print_bad_samples, print_rate
+
+if TYPE_CHECKING:
+    from dali_lab.graph.graph import Graph
 
 
 def add(commands: Commands) -> None:
@@ -22,6 +26,14 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--batches", type=positive, default=None, metavar="N", help="batches to run (default: for 5 seconds)"
     )
+    parser.add_argument(
+        "--ray",
+        nargs="?",
+        const="",
+        default=None,
+        metavar="ADDRESS",
+        help="run an epoch on a Ray cluster: host:port of its head node (default: RAY_ADDRESS, or else this machine)",
+    )
     pipeline_options(parser)
     parser.set_defaults(function=_run)
 
@@ -33,6 +45,8 @@ def _run(options: argparse.Namespace) -> int:
 
         leave_to_programs()
         return run_script(options.graph, options.script)
+    if options.ray is not None:
+        return _run_on_ray(options)
     # Imported modules stay: looking for garbage in them again and again is a tenth of the start.
     gc.disable()
     try:
@@ -47,3 +61,39 @@ def _run(options: argparse.Namespace) -> int:
     if background.busy():
         print("Kernels were still being compiled meanwhile; the next run is faster.")
     return 0
+
+
+def _run_on_ray(options: argparse.Namespace) -> int:
+    """Run an epoch, or some batches of it, on a cluster; Ray shows its own progress bars."""
+    import time
+
+    from dali_lab.plugin.ray import connect, dataset, iterator
+
+    pipeline = make_pipeline(options)
+    connect(options.ray or None)
+    made = dataset(pipeline, batches=None if reads(pipeline.graph) else options.batches or 100)
+    first = 0.0
+    batches = samples = 0
+    began = time.perf_counter()
+    for batch in iterator(made, tensors="numpy"):
+        rows = len(next(iter(batch.values())))  # type: ignore[arg-type]
+        if not batches:
+            first = time.perf_counter() - began
+            for name, values in batch.items():
+                print(f"{name}: {getattr(values, 'dtype', '')} {getattr(values, 'shape', rows)}", flush=True)
+        batches += 1
+        samples += rows
+        if batches == options.batches:
+            break
+    spent = time.perf_counter() - began
+    rate = samples / spent if spent else 0.0
+    print(f"{samples:,} samples in {batches:,} batches, {spent:.2f} s: {rate:,.0f} images/s; first batch {first:.1f} s")
+    return 0
+
+
+def reads(graph: Graph) -> bool:
+    """Whether a reader of the graph knows how long an epoch is."""
+    from dali_lab.schema.registry import find_operator
+
+    kinds = [find_operator(node.op) for node in graph.nodes.values()]
+    return any(kind.source and not kind.fed for kind in kinds)

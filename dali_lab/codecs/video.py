@@ -6,13 +6,16 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.video_index import FrameIndex, PacketInfo, frame_index
+from dali_lab.io.files import open_file
+from dali_lab.io.locations import is_remote
+from dali_lab.io.roots import reach
 
 _TEXT_CODECS = frozenset(("ansi", "bintext", "idf", "xbin"))
 """Text that FFmpeg draws as a picture."""
@@ -278,11 +281,18 @@ class Video:
         self._decoding = iter(())
         self._shown, self._fed, self._fresh = _NOWHERE, 0, True
         # A name with a colon in it is no address, and lists of files do not lead to others.
-        source = f"file:{self._path}" if self._path is not None else io.BytesIO(self._bytes or b"")
+        source: str | IO[bytes] = f"file:{self._path}" if self._path is not None else io.BytesIO(self._bytes or b"")
         if not self._bytes and self._path is None:
             raise CodecError("not a video: it is empty")
         try:
-            if self._path is not None and not os.path.getsize(self._path):
+            if self._path is not None and is_remote(self._path):
+                source = open_file(self._path)
+                if not source.seek(0, io.SEEK_END):
+                    raise CodecError("not a video: the file is empty")
+                source.seek(0)
+            elif self._path is not None:
+                reach(self._path)
+            if self._path is not None and not is_remote(self._path) and not os.path.getsize(self._path):
                 raise CodecError("not a video: the file is empty")
             self._container = self._av.open(source, metadata_errors="replace", options={"protocol_whitelist": "file"})
         except (self._av.FFmpegError, OSError) as error:

@@ -206,7 +206,7 @@ class Checkpoint:
         """
         found = json.loads(data)
         if not isinstance(found, dict) or not isinstance(found.get("states"), dict):
-            raise ValueError("this is no checkpoint")
+            raise ValueError("this is not a checkpoint")
         if found.get("version", 0) != _VERSION:
             raise ValueError(f"a checkpoint of version {found.get('version', 0)} cannot be read, only {_VERSION}")
         entries = {}

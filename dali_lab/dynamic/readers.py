@@ -86,9 +86,13 @@ class Reader:
         size = batch_size if batch_size is not None else self._batch_size
         if capture and size is None:
             raise ValueError("capture=True needs a batch size")
+        return self._epoch(size, ctx)
+
+    def _epoch(self, size: int | None, ctx: EvalContext | None = None, taken: int = 0) -> Iterator[Any]:
+        """An epoch, or the rest of one of which a number of items were taken before."""
         if size is not None:
-            return self._items(size, ctx, Batch)
-        return self._items(1, ctx, lambda found: Tensor._holding(found._batch))
+            return self._items(size, ctx, Batch, taken)
+        return self._items(1, ctx, lambda found: Tensor._holding(found._batch), taken)
 
     def get_metadata(self, batch_size: int | None = None) -> dict[str, Any]:
         """Sizes of the epoch, with and without filling up, and the shard."""
@@ -124,11 +128,20 @@ class Reader:
             raise RuntimeError("the reader has begun without enable_checkpointing=True")
         self._checkpointing = True
 
-    def _items(self, size: int, ctx: EvalContext | None, wrapped: Callable[[TensorList], Value]) -> Iterator[Any]:
+    def _outputs(self) -> tuple[int, list[str] | None]:
+        """Number of outputs, and their names where they have some."""
+        with Pipeline(1, 1, None) as pipeline:
+            self._define(pipeline)
+        return pipeline.num_outputs, self._keys
+
+    def _items(
+        self, size: int, ctx: EvalContext | None, wrapped: Callable[[TensorList], Value], taken: int = 0
+    ) -> Iterator[Any]:
+        """The items of an epoch of which a number were taken before."""
         pipeline = self._open(size, ctx)
         padded = pipeline.reader_meta("reader")["epoch_size_padded"]
         whole = (self._shard + 1) * padded // self._shards - self._shard * padded // self._shards
-        for _ in range(0, whole, size):
+        for _ in range(taken * size, whole, size):
             made = map(wrapped, pipeline.run())
             yield tuple(made) if self._keys is None else dict(zip(self._keys, made, strict=True))
         if not self._stays:
@@ -139,15 +152,18 @@ class Reader:
             threads = (ctx or EvalContext.current()).num_threads
             pipeline = Pipeline(size, threads, None, enable_checkpointing=self._checkpointing, checkpoint=self._state)
             with pipeline:
-                found = traced_call(find_operator(self.operator_name), (), {**self._arguments, "name": "reader"})
-                self._keys = list(found) if isinstance(found, dict) else None
-                nodes = found.values() if isinstance(found, dict) else found
-                pipeline.set_outputs(*(nodes if isinstance(found, (dict, list, tuple)) else (nodes,)))
+                self._define(pipeline)
             pipeline.build()
             self._pipeline, self._made_for = pipeline, size
         elif size != self._made_for:
             raise RuntimeError(f"the reader gave batches of {self._made_for} before; now {size} are asked for")
         return self._pipeline
+
+    def _define(self, pipeline: Pipeline) -> None:
+        found = traced_call(find_operator(self.operator_name), (), {**self._arguments, "name": "reader"})
+        self._keys = list(found) if isinstance(found, dict) else None
+        nodes = found.values() if isinstance(found, dict) else found
+        pipeline.set_outputs(*(nodes if isinstance(found, (dict, list, tuple)) else (nodes,)))
 
 
 def __getattr__(name: str) -> Any:

@@ -43,6 +43,9 @@ class BatchRun:
         Called with the batch when it is finished.
     policy
         The answer to samples that fail; `None` lets the batch fail.
+    rows
+        ``int64[size]``: the index by which each sample draws random numbers, whatever was drawn before; `None` draws
+        by the index in the batch, behind the batches before.
 
     Attributes
     ----------
@@ -78,6 +81,7 @@ class BatchRun:
         keep_going: bool = False,
         callback: Callable[[BatchRun], None] | None = None,
         policy: ErrorPolicy | None = None,
+        rows: npt.NDArray[np.int64] | None = None,
     ) -> None:
         self.iteration = iteration
         self.size = size
@@ -88,6 +92,7 @@ class BatchRun:
         self.keep_going = keep_going
         self.callback = callback
         self.policy = policy
+        self.rows = rows
         self.bad: dict[int, Failure] = {}
         self.unsettled: set[int] = set()
         self.origins: dict[int, Origin] = {}
@@ -146,6 +151,21 @@ class BatchRun:
         with self._lock:
             self.unsettled.add(position)
             self.bad.setdefault(position, Failure(error))
+
+    def stand_in(self, position: int, origin: Origin, file: str | None) -> None:
+        """Note that a sample of the sources has taken the place of a bad one."""
+        with self._lock:
+            failure = self.bad[position]
+            failure.origin, failure.file, failure.tries = origin, file, 1
+            self.origins[position] = origin
+            self.unsettled.discard(position)
+
+    def unsettle(self, position: int) -> None:
+        """Begin anew to look for a sample that takes the place of a bad one."""
+        failure = self.bad[position]
+        failure.origin, failure.file, failure.tries = None, None, 0
+        self.origins.pop(position, None)
+        self.unsettled.add(position)
 
     def fail(self, position: int) -> None:
         """Let the batch fail with the error of a position that nothing can take."""

@@ -45,13 +45,14 @@ class Calls:
         """The call of a step's operator on samples ``start … stop - 1``, of other draws than the batch's if given."""
         node, operator = step.node.id, step.operator
         draw = (run.draws if draws is None else draws).get(node)
+        rows = None if run.rows is None else run.rows[run.positions(stage)][start:stop]
         return Call(
             operator,
             start,
             stop - start,
             batch_size=run.size,
             iteration=run.iteration,
-            drawn_before=run.drawn_before.get(node, 0),
+            drawn_before=run.drawn_before.get(node, 0) if rows is None else 0,
             seed=self.seeds.get(operator.seed_node or node, 0),
             ticket=draw.ticket if draw is not None else None,
             batches=connected,
@@ -59,4 +60,5 @@ class Calls:
             sources=inputs[0].sources if inputs and not stage.whole else None,
             transient=self.transient,
             user_context=self.user_context,
+            rows=rows,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,9 +70,9 @@ class Checkpoint:
         try:
             found = json.loads(data)
         except (ValueError, UnicodeDecodeError) as error:
-            raise FormatError(f"this is no checkpoint of a pipeline ({error})") from None
+            raise FormatError(f"this is not a checkpoint of a pipeline ({error})") from None
         if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
-            raise FormatError("this is no checkpoint of a pipeline")
+            raise FormatError("this is not a checkpoint of a pipeline")
         version = found.pop("version", None)
         if version != VERSION:
             raise FormatError(f"this checkpoint has version {version}; this release reads version {VERSION}")
@@ -82,6 +82,44 @@ class Checkpoint:
             if not isinstance(found.get(name), kinds.get(name, dict)):
                 raise FormatError(f"this checkpoint is damaged: '{name}' is missing or of the wrong kind")
         return cls(**{name: found[name] for name in cls.__dataclass_fields__})
+
+    @classmethod
+    def merged(cls, shards: Sequence[Checkpoint], shard: int, count: int) -> Checkpoint:
+        """The checkpoint from which one of `count` processes goes on with the rest of the epoch of others.
+
+        Parameters
+        ----------
+        shards
+            The checkpoints of all processes, in the order of their shards.
+        shard
+            Number of the process.
+
+        Raises
+        ------
+        FormatError
+            If they are of different pipelines.
+        """
+        first = shards[0]
+        for other in shards[1:]:
+            other.check(first.operators or {})
+        records = [other.bad for index, other in enumerate(shards) if index % count == shard and other.bad]
+        bad: dict[str, Any] = {}
+        if any(other.bad for other in shards):
+            bad = {
+                "records": [record for each in records for record in each["records"]],
+                "total": sum(each["total"] for each in records),
+                "batches": records[0]["batches"] if records else [],
+                "last_good": None,
+            }
+        return cls(
+            operators=first.operators,
+            drawn={name: max(other.drawn.get(name, 0) for other in shards) for name in first.drawn},
+            sources={name: {"shards": [other.sources[name] for other in shards]} for name in first.sources},
+            iteration=max(other.iteration for other in shards),
+            consumed=max(other.consumed for other in shards),
+            epoch=max(other.epoch for other in shards),
+            bad=bad,
+        )
 
     def check(self, operators: Mapping[str, str]) -> None:
         """Raise unless the checkpoint belongs to a pipeline with these nodes.

@@ -17,6 +17,7 @@ from dali_lab.executor.pace import Pace
 from dali_lab.executor.plan import Stage, Step
 from dali_lab.executor.pool import InlinePool, ThreadPool
 from dali_lab.executor.stage_run import Chunk, StageRun, same_kind
+from dali_lab.executor.standing_in import let_stand_in
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
@@ -188,6 +189,7 @@ class ChunkRunner:
                 run.note_bad(stage, row, lost)
             every = len(chunk.lost) == chunk.stop - chunk.start
             chunk.lost.clear()
+            let_stand_in(stage_run, chunk, step)
             if every or stage.whole:
                 return None
         return results
@@ -266,6 +268,7 @@ class ChunkRunner:
         call.defer = step.taker is not None and not (run.keep_going or part) and step.taker.ready_for_undecoded()
         call.notes = stage_run.notes.get(step.node.id)
         call.lost = None if run.policy is None or chunk.alone else chunk.lost
+        call.stand_ins = chunk.stand_ins
         call.place = _place(stage_run, step, first)
         return run_operator(step.operator, call, inputs, step.outputs, check=not stage.whole)
 

@@ -64,6 +64,9 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 
+import numpy as np
+import numpy.typing as npt
+
 from dali_lab.executor.admission import Admission
 from dali_lab.executor.bad_samples import ErrorPolicy, Origin
 from dali_lab.executor.batch_run import BatchRun
@@ -177,11 +180,12 @@ class Engine:
         known: Mapping[Edge, Batch] | None = None,
         callback: Callable[[BatchRun], None] | None = None,
         missing: Mapping[Edge, Collection[int]] | None = None,
+        rows: npt.NDArray[np.int64] | None = None,
     ) -> BatchRun:
         """Start a batch.
 
         `draws` are the decisions of the sources, made in the order of the batches; `missing` tells which samples
-        known edges lack.
+        known edges lack; `rows` are the indices by which samples draw, see :class:`BatchRun`.
 
         Raises
         ------
@@ -199,6 +203,7 @@ class Engine:
             keep_going=keep_going,
             callback=callback,
             policy=self._policy,
+            rows=rows,
         )
         if self.last_good is not None:
             self.last_good.submitted(iteration)
@@ -241,6 +246,7 @@ class Engine:
         run = stage_run.run
         if run.policy is not None and not run.stopped:
             stage_run.note_unlike()
+            stage_run.confirm_stand_ins()
         if run.unsettled and not run.stopped:
             self._settle(run, stage_run)
         else:

@@ -125,6 +125,10 @@ class Plan:
         """All steps in order."""
         return [step for stage in self.stages for step in stage.steps]
 
+    def operators_with_state(self, seeded: Collection[str]) -> dict[str, str]:
+        """Operator of each node that checkpoints tell of: sources, and those in `seeded`."""
+        return {step.node.id: step.node.op for step in self.steps() if step.operator.source or step.node.id in seeded}
+
     def close(self) -> None:
         """Release the operators' resources."""
         for step in self.steps():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextvars
 import heapq
 import itertools
 import os
@@ -45,6 +46,8 @@ class _Shared:
 class ThreadPool:
     """Threads that run tasks in order of urgency, and help each other when idle.
 
+    They run in copies of the context that the pool is made in.
+
     Tasks must not raise: they keep their own errors.
     """
 
@@ -59,7 +62,9 @@ class ThreadPool:
         _pools.add(self)
         buffers.keep_for(self)
         for index in range(threads):
-            thread = threading.Thread(target=self._work, name=f"{name}-{index}", daemon=True)
+            thread = threading.Thread(
+                target=contextvars.copy_context().run, args=(self._work,), name=f"{name}-{index}", daemon=True
+            )
             with lock:  # the interpreter may be exiting, and then joins the threads that have started
                 if self._closed:
                     return

@@ -9,6 +9,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dali_lab.device.interface import Device
 from dali_lab.device.transfer import download, upload
 from dali_lab.executor.bad_samples import BadSample, BadSampleLog, ErrorPolicy, Origin
@@ -132,13 +135,15 @@ class Runner:
         """Whether a source is exhausted and waits for :meth:`reset`."""
         return self.state.ended
 
-    def schedule(self, each: Callable[[], None] | None = None) -> bool:
+    def schedule(self, each: Callable[[], None] | None = None, rows: npt.NDArray[np.int64] | None = None) -> bool:
         """Start one more batch.
 
         Parameters
         ----------
         each
             Called before the sources draw; it may feed them, or end the epoch with :class:`StopIteration`.
+        rows
+            The indices by which samples draw random numbers; see :class:`~dali_lab.executor.batch_run.BatchRun`.
 
         Returns
         -------
@@ -162,7 +167,7 @@ class Runner:
         except Exception as error:  # an error of the callback is raised where this batch is taken
             self._flights.append(_Flight(error=error))
             return True
-        run = self.engine.submit(self.state.iteration, size, draws)
+        run = self.engine.submit(self.state.iteration, size, draws, rows=rows)
         self._flights.append(_Flight(run, None, before))
         self.state = replace(self.state, iteration=self.state.iteration + 1)
         return True
@@ -274,12 +279,26 @@ class Runner:
 
     # -- state --------------------------------------------------------------------------------------------------
 
+    def seek(self, position: Checkpoint) -> None:
+        """Go on from a checkpoint of the same graph; batches in flight are dropped.
+
+        Raises
+        ------
+        FormatError
+            If it is a checkpoint of another graph or of other data.
+        """
+        self._check_process()
+        for flight in self._flights:
+            if flight.run is not None:
+                flight.run.cancel()
+                flight.run.wait()
+        self._flights.clear()
+        self.engine.drawn.clear()
+        self._restore(position)
+
     def operators(self) -> dict[str, str]:
         """Operator of each node with state."""
-        steps = self.plan.steps()
-        return {
-            step.node.id: step.node.op for step in steps if step.operator.source or step.node.id in self.engine.seeds
-        }
+        return self.plan.operators_with_state(self.engine.seeds)
 
     def _snapshot(self) -> Checkpoint:
         states = {name: source.state() for name, source in self.sources.items()}

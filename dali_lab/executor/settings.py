@@ -42,7 +42,7 @@ class Settings:
     bytes_per_sample: int = 0
     enable_memory_stats: bool = False
     enable_checkpointing: bool = False
-    checkpoint: bytes | None = None
+    checkpoint: bytes | tuple[bytes, ...] | None = None
     py_num_workers: int = 1
     py_start_method: str = "fork"
     py_callback_pickler: Any = None
@@ -115,7 +115,7 @@ class Settings:
 
 def _chosen(name: str, value: object, known: Sequence[str]) -> str:
     if value not in known:
-        raise ArgumentError(f"{value!r} is none of {', '.join(map(repr, known))}", argument=name, origin=user_line())
+        raise ArgumentError(f"{value!r} is not one of {', '.join(map(repr, known))}", argument=name, origin=user_line())
     return str(value)
 
 
@@ -126,6 +126,10 @@ def _described(name: str, value: object, kind: type) -> Any:
         if item is DALIDataType.NO_TYPE or (kind is int and isinstance(item, int) and item < 0):
             raise ArgumentError(f"cannot be {item!r}", argument=name)
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+def _as_bytes(checkpoint: Any) -> Any:
+    return checkpoint.encode("latin-1") if isinstance(checkpoint, str) else checkpoint
 
 
 def make_settings(given: Mapping[str, Any]) -> Settings:
@@ -162,9 +166,12 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
     for name, default in (("prefetch_queue_depth", 2), ("bytes_per_sample", 0), ("py_num_workers", 1)):
         values[name] = default if values[name] is None else values[name]
     checkpoint = values["checkpoint"]
-    values["checkpoint"] = checkpoint.encode("latin-1") if isinstance(checkpoint, str) else checkpoint
+    several = isinstance(checkpoint, (list, tuple))
+    if several and not checkpoint:
+        raise ArgumentError("an empty list holds no checkpoints", argument="checkpoint", origin=user_line())
+    values["checkpoint"] = tuple(map(_as_bytes, checkpoint)) if several else _as_bytes(checkpoint)
     if values["py_start_method"] not in ("fork", "spawn", "forkserver"):
-        raise ArgumentError(f"{values['py_start_method']!r} is none of 'fork', 'spawn'", argument="py_start_method")
+        raise ArgumentError(f"{values['py_start_method']!r} is not one of 'fork', 'spawn'", argument="py_start_method")
     if values["py_callback_pickler"] is not None and values["py_start_method"] == "fork":
         raise ArgumentError("is not used with py_start_method='fork'", argument="py_callback_pickler")
     for name, kind in (("output_dtype", DALIDataType), ("output_ndim", int), ("output_layout", str)):

@@ -49,14 +49,19 @@ class Placement:
         addresses = memory.ctypes.data + size * np.arange(start, start + len(shapes), dtype=np.int64)
         return Batch(addresses, shapes, dtype, layout, (memory,))
 
+    def holds(self, batch: Batch) -> bool:
+        """Whether a batch lies in this memory, with samples that all have its shape."""
+        return any(owner is self._buffer for owner in batch.owners) and batch.is_uniform()
+
 
 @dataclass(eq=False)
 class Chunk:
     """Samples ``start … stop - 1`` of a batch, moving through the steps of a stage.
 
     `position` is the next step, `local` the results of earlier steps, `failed` the nodes without a result, `effort` the
-    CPU time so far. `lost` are the samples that a call went on without, and `alone` says that the chunk is one sample
-    that takes the place of a bad one: its failure is that of the try, and kept in `error`.
+    CPU time so far. `lost` are the samples that a call went on without, and `stand_ins` those among them in whose place
+    it had another. `alone` says that the chunk is one sample that takes the place of a bad one: its failure is that of
+    the try, and kept in `error`.
     """
 
     index: int
@@ -67,6 +72,7 @@ class Chunk:
     failed: set[str] = field(default_factory=set)
     effort: Effort = field(default_factory=Effort)
     lost: dict[int, SampleError] = field(default_factory=dict)
+    stand_ins: dict[int, int] = field(default_factory=dict)
     alone: bool = False
     error: BaseException | None = None
 
@@ -83,6 +89,8 @@ class StageRun:
         Facts that the chunks share, by node; see :meth:`~dali_lab.schema.call.Call.note`.
     waiting
         Chunks that continue once all others have noted something.
+    stood_in
+        Bad samples in whose place a chunk had another one of its samples, with that one.
     """
 
     def __init__(self, run: BatchRun, stage: Stage, count: int, chunk: int, done: Callable[[StageRun], None]) -> None:
@@ -97,6 +105,7 @@ class StageRun:
         self.places = {edge: Placement(count) for edge in stage.exports} if placed else {}
         self.notes = {step.node.id: Notes() for step in stage.steps} if several else {}
         self.waiting: list[Chunk] = []
+        self.stood_in: dict[int, int] = {}
         self.pending = 0
         self._lock = threading.Lock()
 
@@ -150,6 +159,13 @@ class StageRun:
                 if run.covers(error):
                     for row in range(start, stop):
                         run.note_bad(self.stage, row, error)
+
+    def confirm_stand_ins(self) -> None:
+        """Unsettle bad samples again where the sample that stood in turned out to be bad, too."""
+        for row, other in self.stood_in.items():
+            if other in self.run.bad:
+                self.run.unsettle(row)
+        self.stood_in.clear()
 
     def collect(self) -> None:
         """Join the results of the chunks."""

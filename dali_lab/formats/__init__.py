@@ -13,6 +13,7 @@ from dali_lab.formats import json, dali, python, others, pictures  # noqa: F401
 # isort: on
 from dali_lab.formats.disk import PathLike, read_bytes, write_bytes
 from dali_lab.formats.registry import FORMATS, Format, beginning, detected, format_of
+from dali_lab.formats.secrets import refuse_secrets
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import FormatError, nearest
 from dali_lab.model.references import trusted
@@ -112,10 +113,11 @@ def dumps(graph: Graph, to: str, **options: object) -> bytes:
     Raises
     ------
     FormatError
-        If there is no such form, or the graph cannot be written in it.
+        If there is no such form, the graph cannot be written in it, or it has credentials in a URL.
     """
     if to not in FORMATS:
         raise FormatError(f"there is no form '{to}'{nearest(to, FORMATS)}; there are {', '.join(FORMATS)}")
+    refuse_secrets(graph)
     content = FORMATS[to].dumps(graph, **options)
     return content.encode("utf-8", "replace") if isinstance(content, str) else content
 

@@ -25,7 +25,15 @@ def left_out(graph: Graph) -> list[str]:
 def left_out_of_dali(graph: Graph) -> list[str]:
     """What NVIDIA DALI does not have of a graph, in sentences."""
     ends = [f"NVIDIA DALI ends at the first bad sample: {' and '.join(BEYOND_DALI)} have no effect there"]
-    return [*left_out(graph), *(ends if graph.pipeline.get("on_error") in ("skip", "replace") else [])]
+    policy = graph.pipeline.get("on_error") in ("skip", "replace")
+    arguments = [
+        f"left out, because NVIDIA DALI has no such argument: {argument} of {node.id}"
+        for node in graph.nodes.values()
+        if has_operator(node.op)
+        for argument, declared in find_operator(node.op).argument_table.items()
+        if declared.beyond_dali and node.arguments.get(argument) is not None
+    ]
+    return [*left_out(graph), *(ends if policy else []), *arguments]
 
 
 def _unneeded(graph: Graph) -> list[str]:

@@ -173,7 +173,7 @@ def _decode_array(raw: dict[str, Any]) -> Any:
 def _dtype(name: object) -> np.dtype[Any]:
     dtype = np.dtype(name) if isinstance(name, str) else np.dtype(object)
     if dtype.kind not in "biufc":
-        raise ValueError(f"{name!r} is no type of numbers")
+        raise ValueError(f"{name!r} is not a type of numbers")
     return dtype
 
 
@@ -199,7 +199,7 @@ def _decode_python(raw: dict[str, Any]) -> Any:
 
 def _decode_float(raw: dict[str, Any]) -> float:
     if raw["$float"] not in _NON_FINITE:
-        raise ValueError(f"{raw['$float']!r} is none of {', '.join(_NON_FINITE)}")
+        raise ValueError(f"{raw['$float']!r} is not one of {', '.join(_NON_FINITE)}")
     return float(raw["$float"])
 
 

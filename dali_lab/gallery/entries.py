@@ -212,7 +212,7 @@ def _entry_data(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{ENTRY_FILE} is no JSON: {error}") from error
+        raise FormatError(f"{ENTRY_FILE} is not JSON: {error}") from error
     if not isinstance(data, dict):
         raise FormatError(f"{ENTRY_FILE} should hold an object")
     unknown = sorted(set(data) - set(_KEYS))

@@ -59,7 +59,7 @@ def follow(graph: Graph, entry: Entry) -> Graph:
         if edge == entry.before:
             return end
         if edge.node not in names:
-            raise DaliLabError(f"'{entry.name}' uses '{edge.node}', which is no part of its augmentation")
+            raise DaliLabError(f"'{entry.name}' uses '{edge.node}', which is not a part of its augmentation")
         return Edge(names[edge.node], edge.output, edge.device)
 
     nodes = dict(graph.nodes)

@@ -83,6 +83,12 @@ class Node:
         object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
         object.__setattr__(self, "connections", MappingProxyType(dict(self.connections)))
 
+    def __reduce__(self) -> tuple[type[Node], tuple[object, ...]]:
+        # Read-only views of dictionaries do not pickle.
+        return Node, (
+            self.id, self.op, self.device, self.inputs, dict(self.arguments), dict(self.connections), self.origin,
+        )  # fmt: skip
+
     def edges(self) -> Iterator[Edge]:
         """All edges that come in: inputs first, then argument inputs in the order of their names."""
         yield from self.inputs
@@ -173,6 +179,9 @@ class Graph:
         return same_values(meaningful_settings(self.pipeline), meaningful_settings(other.pipeline))
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[Graph], tuple[object, ...]]:
+        return Graph, (dict(self.nodes), self.outputs, dict(self.pipeline), dict(self.view))
 
     def __getitem__(self, node: str) -> Node:
         try:

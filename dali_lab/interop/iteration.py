@@ -75,7 +75,7 @@ class PipelineIterator:
         if any(pipeline.max_batch_size != self.batch_size for pipeline in self._pipes):
             raise IteratorError("must all have the same batch size", argument="pipelines")
         if auto_reset not in (False, None, "no", True, "yes"):
-            raise IteratorError(f"{auto_reset!r} is none of 'yes', 'no', True, False", argument="auto_reset")
+            raise IteratorError(f"{auto_reset!r} is not one of 'yes', 'no', True, False", argument="auto_reset")
         self._auto_reset = auto_reset in (True, "yes")
         self._prepare_first_batch = prepare_first_batch
         if fill_last_batch is not None:
@@ -169,6 +169,10 @@ class PipelineIterator:
         return self._last_batch_policy is LastBatchPolicy.FILL and not self._last_batch_padded
 
     def _begin_epoch_of_reader(self) -> None:
+        assert self._reader_name is not None
+        if self._pipes[0].reader_meta(self._reader_name)["epoch_size"] != self._size_no_pad:
+            self._read_meta(self._reader_name)  # the rest of an epoch that another number of processes began is over
+            return
         if not self._is_stick_to_shard:
             self._shards_id = (self._shards_id + 1) % self._shards_num
         if not self._wraps:
@@ -217,6 +221,11 @@ class PipelineIterator:
             batch, self._first_batch = self._first_batch, None
             return batch
         return self._next_batches()
+
+    @property
+    def end_is_due(self) -> bool:
+        """Whether iteration begins with the end of an epoch: its state was taken behind the last batch."""
+        return self._end_is_due
 
     def next(self) -> Any:
         """The next batch."""
@@ -375,9 +384,11 @@ class PipelineIterator:
     # -- checkpoints --------------------------------------------------------------------------------------------
 
     _STATE = ("_counter", "_counter_per_gpu", "_shard_sizes_per_gpu", "_shards_id", "_size")
+    _SIZES = ("_size_no_pad", "_initial_sizes")
+    """The epoch's sizes, of which older states are without; the rest of an epoch has others than a whole one."""
 
     def _state(self) -> str:
-        found = {name: getattr(self, name) for name in self._STATE if hasattr(self, name)}
+        found = {name: getattr(self, name) for name in (*self._STATE, *self._SIZES) if hasattr(self, name)}
         return json.dumps({name: np.asarray(value).tolist() for name, value in found.items()})
 
     def _take_checkpoints(self) -> list[bytes]:
@@ -388,19 +399,27 @@ class PipelineIterator:
         restored = [pipeline.is_restored_from_checkpoint for pipeline in self._pipes]
         if not any(restored):
             return
+        if any(pipeline._resharded for pipeline in self._pipes):
+            if self._reader_name and self._wraps:
+                raise IteratorError(
+                    "FILL without pad_last_batch goes on into the next epoch, which is not possible behind the rest of"
+                    " an epoch that another number of processes began; take PARTIAL, or pad_last_batch=True",
+                    argument="last_batch_policy",
+                )
+            return
         states = [pipeline._iterator_data for pipeline in self._pipes]
         if not all(restored) or len(set(states)) != 1 or not states[0]:
             warnings.warn(
                 "the checkpoints of the pipelines were not all taken by one iterator; it may begin at a wrong place",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=user_stacklevel(),
             )
         if not states[0]:
             return
         try:
             found = json.loads(states[0])
-            for name in self._STATE:
-                if hasattr(self, name):
+            for name in (*self._STATE, *self._SIZES):
+                if hasattr(self, name) and (name in found or name in self._STATE):
                     value = found[name]
                     setattr(self, name, np.array(value, np.int64) if isinstance(value, list) else int(value))
         except (ValueError, KeyError, TypeError) as error:
@@ -445,7 +464,7 @@ class PipelineIterator:
         try:
             checkpoints = [base64.b64decode(text, validate=True) for text in state_dict[_CHECKPOINTS]]
         except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"this is no state of an iterator over pipelines ({error!r})") from None
+            raise FormatError(f"this is not a state of an iterator over pipelines ({error!r})") from None
         if len(checkpoints) != len(self._pipes):
             raise FormatError(f"this is the state of {len(checkpoints)} pipelines; there are {len(self._pipes)} here")
         for pipeline, checkpoint in zip(self._pipes, checkpoints, strict=True):

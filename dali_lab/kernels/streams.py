@@ -120,6 +120,27 @@ def open_stream(
     return Stream(generator_key(state), steps.astype(np.uint64) + np.uint64(state.high & _WORD))
 
 
+def row_behind(drawn: npt.ArrayLike, indices: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Indices whose streams, in a first batch, are those of samples of later batches.
+
+    Parameters
+    ----------
+    drawn
+        Samples drawn before the batch of each sample.
+    indices
+        Index of each sample in its batch.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``int64[N]``, for the argument `indices` of :func:`open_stream` with a state whose `high` is 0.
+    """
+    # open_stream multiplies modulo 2**64, where the step has an inverse.
+    inverse = np.uint64(pow(_STEP_PER_SAMPLE, -1, 1 << 64))
+    before = np.asarray(drawn, np.int64).astype(np.uint64) * inverse
+    return (before + np.asarray(indices, np.int64).astype(np.uint64)).astype(np.int64)
+
+
 def real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The floating type in which numbers of `dtype` are drawn."""
     wide = dtype.itemsize > 4 or (dtype.kind in "iu" and dtype.itemsize == 4)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
+from dali_lab.io.locations import shown
+
 
 class DaliLabError(RuntimeError):
     """Base of the errors that this package raises on purpose.
@@ -12,7 +14,7 @@ class DaliLabError(RuntimeError):
     Parameters
     ----------
     message
-        A sentence that names the fault and the remedy.
+        A sentence that names the fault and the remedy. Secrets of URLs in it are left out.
     node, operator
         The node's name and its operator's name under ``fn``.
     function
@@ -44,14 +46,14 @@ class DaliLabError(RuntimeError):
         origin: str | None = None,
         code: str | None = None,
     ) -> None:
-        self.message = message
+        self.message = message = shown(message)
         self.code = code or self.default_code
         self.node = node
         self.operator = operator
         self.function = function
         self.argument = argument
         self.sample = sample
-        self.source = source
+        self.source = None if source is None else shown(source)
         self.origin = origin
         super().__init__(message)
 

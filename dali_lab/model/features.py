@@ -115,7 +115,7 @@ def parse(text: str) -> Feature:
         return makers[_last(call.func)](*map(_value, call.args))
     except (ValueError, TypeError, SyntaxError, KeyError, MemoryError, RecursionError) as error:
         raise ValueError(
-            f"{text!r} is no feature; write FixedLenFeature([], string, '') or VarLenFeature(float32, 0.0)"
+            f"{text!r} is not a feature; write FixedLenFeature([], string, '') or VarLenFeature(float32, 0.0)"
         ) from error
 
 

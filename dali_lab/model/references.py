@@ -48,7 +48,7 @@ class PythonReference:
                 " define it at the top level of a module"
             )
         if not self.importable:
-            raise FormatError(f"{self.name!r} is no name of a Python object; write 'module:name'")
+            raise FormatError(f"{self.name!r} is not a name of a Python object; write 'module:name'")
         module, _, path = self.name.partition(":")
         try:
             found: Any = importlib.import_module(module)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -61,7 +61,9 @@ class Pipeline(PipelineReport, PipelineFiles):
     enable_memory_stats
         Let :meth:`executor_statistics` tell how large outputs are.
     enable_checkpointing, checkpoint
-        Let :meth:`checkpoint` be called; go on from what it gave.
+        Let :meth:`checkpoint` be called; go on from what it gave. A list holds the checkpoints of all processes, in the
+        order of their ``shard_id``: with another ``num_shards`` than theirs the readers give the rest of the epoch
+        exactly once over all processes, and then whole epochs.
     py_num_workers, py_start_method, py_callback_pickler
         Processes of parallel external sources: how many, started by ``"fork"`` or ``"spawn"``, and for the latter a
         module with ``dumps`` and ``loads`` (or a tuple of it and keyword arguments of both) for sources that `pickle`
@@ -104,7 +106,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         *,
         enable_memory_stats: bool = False,
         enable_checkpointing: bool = False,
-        checkpoint: str | bytes | None = None,
+        checkpoint: str | bytes | Sequence[str | bytes] | None = None,
         py_num_workers: int = 1,
         py_start_method: str = "fork",
         py_callback_pickler: Any = None,
@@ -130,6 +132,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         self._outputs_on_gpu: list[bool] = []
         self._fill_queue = True
         self._closed = False
+        self._resharded = False
         self._api_type: dtypes.PipelineAPIType | None = None
         self._skip_api_check = False
         self._dali_names: dict[str, str] = {}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import html
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dali_lab.graph.graph import Graph, show_graphs_with
-from dali_lab.model.errors import DaliLabError, GraphError
+from dali_lab.model.errors import DaliLabError, FormatError, GraphError
+from dali_lab.schema.registry import find_operator
 
 if TYPE_CHECKING:
     from dali_lab.executor.checkpoint import Checkpoint
@@ -28,6 +29,32 @@ def _shown(graph: Graph) -> dict[str, str]:
 show_graphs_with(_shown)
 
 
+def _shards(graph: Graph) -> tuple[int, int]:
+    """Number of shards of the readers, and the one that they read.
+
+    Raises
+    ------
+    GraphError
+        If they differ, or there is no reader.
+    """
+    found = {
+        (int(node.arguments.get("num_shards", 1)), int(node.arguments.get("shard_id", 0)))
+        for node in graph.nodes.values()
+        if "num_shards" in find_operator(node.op).argument_table
+    }
+    if len(found) != 1:
+        what = "readers of different shards" if found else "no reader that has shards"
+        raise GraphError(f"checkpoints of several processes were given, and the pipeline has {what}")
+    return found.pop()
+
+
+def _merged(shards: Sequence[Checkpoint], shard: int, count: int) -> Checkpoint:
+    try:
+        return type(shards[0]).merged(shards, shard, count)
+    except (KeyError, TypeError) as error:
+        raise FormatError(f"these checkpoints are not of the processes of one run ({error!r})") from error
+
+
 class PipelineFiles:
     """The side of :class:`dali_lab.Pipeline` that reads and writes."""
 
@@ -35,6 +62,7 @@ class PipelineFiles:
     _seed: int
     _graph: Graph | None
     _runner: Any
+    _resharded: bool
     _dali_names: dict[str, str]
 
     if TYPE_CHECKING:
@@ -61,12 +89,14 @@ class PipelineFiles:
             If `output_dtype`, `output_ndim` or `output_layout` describes more or fewer outputs than there are.
         """
         from dali_lab.formats.dali import writer as dali_proto
+        from dali_lab.formats.secrets import refuse_secrets
 
         if define_graph is not None:
             if not callable(define_graph):
                 raise TypeError("define_graph is a function; to write a file, say serialize(filename=...)")
             self._trace(define_graph)
         self._settings.expectations(len(self.graph.outputs))  # what no pipeline can be built of is not written
+        refuse_secrets(self.graph)
         data: bytes = dali_proto.dumps(self.graph, self._dali_names)
         if filename is not None:
             Path(filename).write_bytes(data)
@@ -155,6 +185,7 @@ class PipelineFiles:
 
     def _go_on_from(self, checkpoint: bytes) -> None:
         """Build anew, to go on from a checkpoint."""
+        self._resharded = False
         if self._runner is not None:
             self._runner.close()
         self._runner = None
@@ -169,7 +200,15 @@ class PipelineFiles:
         from dali_lab.formats.dali import checkpoint as dali_checkpoint
 
         assert settings.batch_size is not None
-        return dali_checkpoint.loads(settings.checkpoint, graph, self._dali_names, settings.batch_size)
+        given = settings.checkpoint
+        if not isinstance(given, tuple):
+            return dali_checkpoint.loads(given, graph, self._dali_names, settings.batch_size)
+        shards = [dali_checkpoint.loads(data, graph, self._dali_names, settings.batch_size) for data in given]
+        count, shard = _shards(graph)
+        if count == len(shards):
+            return shards[shard]
+        self._resharded = True
+        return _merged(shards, shard, count)
 
     def save_graph_to_dot_file(
         self, filename: str, *, show_tensors: bool = False, show_ids: bool | None = None, use_colors: bool = False

@@ -99,6 +99,8 @@ class Arg:
         Other words for some of `choices`, each with the one it stands for; then upper and lower case do not matter.
     widget
         Form control, where the type does not already tell it.
+    relative_to
+        For a path: the argument with the folder that relative ones start from.
     important
         Shown on the node itself.
     advanced
@@ -107,6 +109,8 @@ class Arg:
         For a deprecated argument: its successor.
     removed
         For a deprecated argument that no longer has any effect.
+    beyond_dali
+        NVIDIA DALI's operator has no such argument: exports for it leave the argument out.
     """
 
     name: str
@@ -130,10 +134,12 @@ class Arg:
     choices: tuple[str, ...] | tuple[dtypes.NamedEnum, ...] | None = None
     synonyms: tuple[tuple[str, str], ...] = ()
     widget: str | None = None
+    relative_to: str | None = None
     important: bool = False
     advanced: bool = False
     renamed_to: str | None = None
     removed: bool = False
+    beyond_dali: bool = False
 
     def __post_init__(self) -> None:
         if self.per_frame:
@@ -163,6 +169,11 @@ class Arg:
     def listed(self) -> bool:
         """Whether it is documented: it is neither an old name nor one that graphs alone use (``_group``)."""
         return not (self.renamed_to or self.removed or self.name.startswith("_"))
+
+    @property
+    def is_path(self) -> bool:
+        """Whether it names files or folders."""
+        return self.widget in ("path", "folder")
 
     def takes(self, dtype: dtypes.DALIDataType) -> bool:
         """Whether a connected node may give values of this type."""
@@ -260,7 +271,7 @@ class Arg:
             value = dict(self.synonyms).get(value.lower(), value.lower())
         words = [str(choice) for choice in self.choices or ()]
         if words and value not in words:
-            message = f"{value!r} is none of {', '.join(map(repr, words))}{nearest(value, words)}"
+            message = f"{value!r} is not one of {', '.join(map(repr, words))}{nearest(value, words)}"
             raise ArgumentError(message, argument=self.name)
         return value
 

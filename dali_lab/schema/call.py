@@ -1,10 +1,10 @@
-"""One call of an operator's `run`: its samples, argument values, memory and kernels."""
+"""One call of an operator's `run`: its samples, memory, kernels, and other chunks of the batch."""
 
 from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.kernels.streams import GeneratorState
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import NO_TYPE, DALIDataType
-from dali_lab.model.errors import DaliLabError, OperatorError, SampleError
-from dali_lab.schema.arguments import any_of
+from dali_lab.model.dtypes import DALIDataType
+from dali_lab.model.errors import DaliLabError, SampleError
+from dali_lab.schema.argument_values import CalledSamples
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
-    from dali_lab.schema.operator import Operator
 
 LARGEST_SAMPLE = 1 << 40
 """Elements of a sample beyond which a shape is taken for a mistake."""
@@ -41,7 +39,7 @@ class Notes:
 
 
 @dataclass
-class Call:
+class Call(CalledSamples):
     """One call of `run`: which samples its inputs are, and the argument values for each of them.
 
     Attributes
@@ -79,22 +77,18 @@ class Call:
         How :meth:`share` finds other threads.
     lost
         Samples that the call goes on without, with their errors; `None` where it must fail. See :meth:`lose`.
+    stand_ins
+        Lost samples at whose place the results are those of another sample of the call. See :meth:`lose`.
     transient
         The batch is used and given back soon, as a preview's is not: samples may lie in memory that they share.
     user_context
         Entered around functions of the user: it makes their pipeline the current one.
+    rows
+        ``int64[count]``, the index by which each sample draws random numbers, where it is not that in the batch.
     """
 
-    operator: Operator
-    start: int
-    count: int
-    batch_size: int = 0
     iteration: int = 0
-    drawn_before: int = 0
-    seed: int = 0
     ticket: Any = None
-    batches: Mapping[str, Batch] = field(default_factory=dict)
-    repeat: npt.NDArray[np.int64] | None = None
     place: Callable[[int, npt.NDArray[np.int64], DALIDataType, str], Batch | None] | None = None
     cancelled: Callable[[], bool] = lambda: False
     sources: tuple[str, ...] | None = None
@@ -103,17 +97,10 @@ class Call:
     notes: Notes | None = None
     sharing: Callable[[Callable[[int], bool]], None] | None = None
     lost: dict[int, SampleError] | None = None
+    stand_ins: dict[int, int] = field(default_factory=dict)
     transient: bool = False
     user_context: Callable[[], AbstractContextManager[object]] = nullcontext
-
-    def __post_init__(self) -> None:
-        for name, batch in self.batches.items():
-            arg = self.operator.argument_table.get(name)
-            if arg is not None and not arg.takes(batch.dtype):
-                message = (
-                    f"takes {any_of(arg.fed_types())} from a node, got {batch.dtype.name}; fn.cast changes the type"
-                )
-                raise self.problem(message, argument=name)
+    rows: npt.NDArray[np.int64] | None = None
 
     def share(self, work: Callable[[int], bool]) -> None:
         """Run work on the samples on this thread and on idle ones.
@@ -154,27 +141,11 @@ class Call:
             raise Wait
         return list(self.notes.facts.values())
 
-    @functools.cached_property
-    def generator(self) -> GeneratorState:
-        """The operator's random numbers, from this batch on: by its seed, unless it was given a state.
-
-        Raises
-        ------
-        OperatorError
-            If the state is too short.
-        """
-        batch = self.batches.get("_random_state")
-        words = self.operator.values.get("_random_state") if batch is None else batch.array(0)
-        if words is None:
-            return GeneratorState(self.seed, self.drawn_before)
-        try:
-            return GeneratorState.of_words(words)
-        except ValueError as error:
-            raise self.problem(str(error), argument="_random_state") from error
-
     @property
     def indices(self) -> npt.NDArray[np.int64]:
-        """Index in the batch of each sample, ``int64[count]``."""
+        """Index in the batch of each sample, by which it draws random numbers: ``int64[count]``."""
+        if self.rows is not None:
+            return self.rows
         return np.arange(self.start, self.start + self.count, dtype=np.int64)
 
     def allocate(self, shapes: npt.ArrayLike, dtype: DALIDataType, layout: str = "", *, output: int = 0) -> Batch:
@@ -239,69 +210,17 @@ class Call:
             return importlib.import_module(f"dali_lab.kernels.cpu.{module}")
         return _Kernels(self, module)
 
-    def numbers(self, name: str, dtype: npt.DTypeLike = np.float32, default: float | None = None) -> npt.NDArray[Any]:
-        """A scalar argument as one number per sample, ``[count]``.
-
-        Raises
-        ------
-        OperatorError
-            If a connected node gives another number of elements than one.
-        """
-        return self.vectors(name, 1, dtype, default)[:, 0]
-
-    def vectors(
-        self, name: str, length: int, dtype: npt.DTypeLike = np.float32, default: object = None
-    ) -> npt.NDArray[Any]:
-        """A vector argument as ``[count, length]``; a single element stands for all `length`.
-
-        Raises
-        ------
-        OperatorError
-            If there are neither 1 nor `length` elements.
-        """
-        batch = self.batches.get(name)
-        if batch is not None:
-            return self._from_batch(name, batch, length, dtype)
-        value = self.operator.values.get(name)
-        if value is None:
-            value = default
-        key = (name, (length, np.dtype(dtype), None if value is self.operator.values.get(name) else repr(default)))
-        rows = self.operator._repeated.get(key)
-        if rows is None or len(rows) < self.count:
-            row = self._converted(name, np.atleast_1d(np.asarray(value)), dtype).reshape(-1)
-            if row.size not in (1, length):
-                raise self.problem(f"takes 1 or {length} values, got {row.size}", argument=name)
-            rows = np.empty((max(self.count, self.batch_size), length), dtype)
-            rows[:] = row
-            rows.flags.writeable = False
-            self.operator._repeated[key] = rows
-        return rows[: self.count]
-
-    def lists(self, name: str, dtype: npt.DTypeLike = np.float32) -> list[npt.NDArray[Any]] | None:
-        """A vector argument whose length may differ between samples, one flat array each; `None` if not given."""
-        batch = self.batches.get(name)
-        if batch is not None:
-            if batch.is_uniform():
-                rows = list(self._converted(name, batch.stacked(), dtype).reshape(len(batch), -1))
-            else:
-                rows = [
-                    self._converted(name, array, dtype, sample=index).reshape(-1)
-                    for index, array in enumerate(batch.arrays())
-                ]
-            if self.repeat is not None and len(rows) != self.count:
-                rows = [row for row, times in zip(rows, self.repeat, strict=True) for _ in range(times)]
-            return rows
-        value = self.operator.values.get(name)
-        if value is None:
-            return None
-        return [self._converted(name, np.atleast_1d(np.asarray(value)), dtype).reshape(-1)] * self.count
-
-    def has(self, name: str) -> bool:
-        """Whether the argument was given."""
-        return self.operator.has(name)
-
-    def lose(self, error: DaliLabError) -> None:
+    def lose(self, error: DaliLabError, stand_in: int | None = None) -> None:
         """Go on without a sample: the results of the call hold anything in its place, and are not used.
+
+        Parameters
+        ----------
+        error
+            It names the sample.
+        stand_in
+            Index in the call of another sample: the results at the place of the lost one are what they were if the
+            first input held that sample there. This saves computing them again where it is the one that takes the
+            place.
 
         Raises
         ------
@@ -311,160 +230,8 @@ class Call:
         if self.lost is None or error.sample is None or not isinstance(error, SampleError):
             raise error
         self.lost.setdefault(error.sample, error)
-
-    def problem(
-        self,
-        message: str,
-        *,
-        argument: str | None = None,
-        sample: int | None = None,
-        source: str | None = None,
-        kind: type[OperatorError] | None = None,
-        frames: bool = True,
-    ) -> OperatorError:
-        """An error about this call, to be raised.
-
-        `sample` counts within the call: frames where sequences were cut into them, unless `frames` says otherwise.
-        """
-        kind = kind or (OperatorError if sample is None else SampleError)
-        if sample is not None and frames and self.repeat is not None:
-            sample = int(np.searchsorted(np.cumsum(self.repeat), sample, side="right"))
-        return kind(
-            message,
-            node=self.operator.node or None,
-            operator=self.operator.name,
-            argument=argument,
-            sample=None if sample is None else sample + self.start,
-            source=source,
-        )
-
-    def result_type(self, data: Batch, allowed: Collection[DALIDataType]) -> DALIDataType:
-        """The type of the result: that of the argument ``dtype``, or of the data where it is not given.
-
-        Raises
-        ------
-        OperatorError
-            If it is given, and neither `allowed` nor the type of the data.
-        """
-        wanted: DALIDataType | None = self.operator.value("dtype")
-        if wanted is None or wanted in (NO_TYPE, data.dtype):
-            return data.dtype
-        if wanted not in allowed:
-            names = any_of(list(dict.fromkeys((data.dtype, *allowed))))
-            raise self.problem(f"gives {names} for this input, not {wanted.name}", argument="dtype")
-        return wanted
-
-    def refuse(
-        self,
-        wrong: npt.NDArray[np.bool_],
-        message: str,
-        *shown: object,
-        argument: str | None = None,
-        owners: npt.NDArray[np.int64] | None = None,
-    ) -> None:
-        """Raise an error about the first sample of which something is wrong; does nothing if all is right.
-
-        Parameters
-        ----------
-        wrong
-            ``bool[N, …]``: what is wrong of each sample.
-        message
-            A format string for `shown`. Rows of arrays are shown as lists; ``{:x}`` shows ``4 x 5``, ``{:t}`` a tuple.
-        shown
-            Arrays, of which the sample's row is shown, and other values.
-        owners
-            The sample of each row of `wrong`, if rows are not the samples themselves.
-
-        Raises
-        ------
-        SampleError
-            With the message.
-        """
-        if wrong.any():
-            row = int(wrong.reshape(len(wrong), -1).any(axis=1).argmax())
-            values = [_Row(each[row]) if isinstance(each, np.ndarray) else each for each in shown]
-            sample = row if owners is None else int(owners[row])
-            raise self.problem(message.format(*values), argument=argument, sample=sample)
-
-    def _from_batch(self, name: str, batch: Batch, length: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        if batch.is_uniform():
-            rows = self._converted(name, batch.stacked(), dtype)
-            per_frame = self.repeat is not None and batch.layout.startswith("F") and batch.ndim >= 1
-            if per_frame:
-                rows = self._spread_frames(name, [row.reshape(row.shape[0], -1) for row in rows])
-            else:
-                rows = rows.reshape(len(batch), -1)
-                if self.repeat is not None:
-                    rows = np.repeat(rows, self.repeat, axis=0)
-        elif self.repeat is not None and batch.layout.startswith("F"):
-            rows = self._spread_frames(name, self._frames(name, batch, dtype))
-        else:
-            raise self.problem("must have as many elements in each sample", argument=name)
-        if rows.shape[1] == 1 and length != 1:
-            rows = np.broadcast_to(rows, (rows.shape[0], length))
-        if rows.shape[1] != length:
-            wanted = "1 value" if length == 1 else f"1 or {length} values"
-            raise self.problem(f"takes {wanted} for each sample, got {rows.shape[1]}", argument=name)
-        return np.ascontiguousarray(rows)
-
-    def _frames(self, name: str, batch: Batch, dtype: npt.DTypeLike) -> list[npt.NDArray[Any]]:
-        """The values of each sequence, ``[frames, values]``, where sequences differ in length."""
-        return [
-            self._converted(name, array, dtype, sample=index).reshape(array.shape[0], -1)
-            for index, array in enumerate(batch.arrays())
-        ]
-
-    def _converted(
-        self, name: str, values: npt.NDArray[Any], dtype: npt.DTypeLike, sample: int | None = None
-    ) -> npt.NDArray[Any]:
-        """Values of an argument as `dtype`; without `sample` those of a node have samples as their first axis.
-
-        Raises
-        ------
-        OperatorError
-            If one is outside the declared range, or is no number that `dtype` has.
-        """
-        kind = np.dtype(dtype)
-        arg = self.operator.argument_table.get(name)
-        wrong = None if arg is None else arg.outside(values)
-        allowed = "" if arg is None else arg.describe_range()
-        if wrong is None and kind.kind in "iu" and not np.can_cast(values.dtype, kind):
-            limits = np.iinfo(kind)
-            held = values if values.dtype.kind in "biu" else np.trunc(values)
-            wrong = ~((held >= limits.min) & (held <= limits.max) & (held != float(2**63)))
-            allowed = f"the whole numbers from {limits.min} to {limits.max}"
-        if wrong is not None and wrong.any():
-            place = np.unravel_index(int(wrong.argmax()), wrong.shape)
-            if sample is None and name in self.batches:
-                sample = int(place[0])
-            raise self.problem(f"{values[place]:g} is not in {allowed}", argument=name, sample=sample, frames=False)
-        return values.astype(kind, copy=False)
-
-    def _spread_frames(self, name: str, samples: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        assert self.repeat is not None
-        parts = []
-        for index, (rows, frames) in enumerate(zip(samples, self.repeat.tolist(), strict=True)):
-            if rows.shape[0] not in (1, frames):
-                raise self.problem(
-                    f"has {rows.shape[0]} frames of values for a sequence of {frames}",
-                    argument=name,
-                    sample=index,
-                    frames=False,
-                )
-            parts.append(np.repeat(rows, frames, axis=0) if rows.shape[0] == 1 else rows)
-        return np.concatenate(parts) if parts else np.zeros((0, 1), np.float32)
-
-
-class _Row:
-    """A row of an array in a message."""
-
-    def __init__(self, values: Any) -> None:
-        self._values = values.tolist()
-
-    def __format__(self, form: str) -> str:
-        if form == "x":
-            return " x ".join(map(str, self._values))
-        return str(tuple(self._values)) if form == "t" else format(self._values, form)
+        if stand_in is not None:
+            self.stand_ins[error.sample] = self.start + stand_in
 
 
 class _Kernels:

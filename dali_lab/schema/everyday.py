@@ -14,10 +14,12 @@ def _table() -> dict[str, dict[str, dict[str, str]]]:
     return tomllib.loads(text)
 
 
-def other_names(kind: Literal["operators", "gallery"], name: str) -> list[str]:
-    """Other names of an operator or a gallery entry, each once."""
+def other_names(kind: Literal["operators", "gallery"], name: str, library: str = "") -> list[str]:
+    """Other names of an operator or a gallery entry, each once; with `library`, its classes that do the same."""
     given = _table()[kind].get(name, {})
-    return list(dict.fromkeys(word.strip() for text in given.values() for word in text.split(",")))
+    texts = [given.get(library, "")] if library else given.values()
+    words = (word.strip() for text in texts for word in text.split(","))
+    return list(dict.fromkeys(word for word in words if word))
 
 
 def known(kind: Literal["operators", "gallery"]) -> list[str]:
@@ -34,9 +36,9 @@ def names_in(library: str) -> dict[str, list[tuple[str, str]]]:
         By class name, ``("operators", name)`` or ``("gallery", name)``.
     """
     found: dict[str, list[tuple[str, str]]] = {}
-    for kind, entries in _table().items():
-        for name, given in entries.items():
-            for word in given.get(library, "").split(","):
-                if word.strip():
-                    found.setdefault(word.strip(), []).append((kind, name))
+    kinds: tuple[Literal["operators", "gallery"], ...] = ("operators", "gallery")
+    for kind in kinds:
+        for name in known(kind):
+            for word in other_names(kind, name, library):
+                found.setdefault(word, []).append((kind, name))
     return dict(sorted(found.items(), key=lambda item: item[0].lower()))

@@ -29,7 +29,7 @@ def cycle_mode(cycle: object) -> str:
         return "quiet"
     if cycle == "raise":
         return "raise"
-    raise ArgumentError(f"{cycle!r} is none of 'no', 'quiet', 'raise', True, False", argument="cycle")
+    raise ArgumentError(f"{cycle!r} is not one of 'no', 'quiet', 'raise', True, False", argument="cycle")
 
 
 def _is_generator_function(item: object) -> bool:

@@ -27,9 +27,11 @@ class Traits(TypedDict, total=False):
     unit: str | None
     synonyms: tuple[tuple[str, str], ...]
     widget: str
+    relative_to: str
     important: bool
     advanced: bool
     removed: bool
+    beyond_dali: bool
 
 
 class Preset(Protocol):

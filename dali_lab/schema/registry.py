@@ -8,22 +8,28 @@ import pkgutil
 import threading
 import warnings
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dali_lab.model.errors import GraphError, nearest
 from dali_lab.schema.index import BUILT_IN
 from dali_lab.schema.operator import Operator
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T", bound=type[Operator])
 
 _OPERATORS: dict[str, type[Operator]] = {}
 _BY_SCHEMA: dict[str, type[Operator]] = {}
 _SCHEMA_NAMES = {schema_name: name for name, (_, schema_name) in BUILT_IN.items()}
+_OFFERED: dict[str, EntryPoint] = {}
 _LISTENERS: list[object] = []
 _lock = threading.RLock()
 _loading_lock = threading.RLock()
 _loaded = False
 _loading = False
+_offering: EntryPoint | None = None
+"""The entry point that is being loaded; operators that are registered meanwhile come from it."""
 
 ENTRY_POINT_GROUP = "dali_lab.operators"
 
@@ -48,6 +54,8 @@ def register(operator: T) -> T:
             raise ValueError(f"the name fn.{operator.name} is taken by {other.__module__}.{other.__qualname__}")
         _OPERATORS[operator.name] = operator
         _BY_SCHEMA[operator.schema_name] = operator
+        if _offering is not None and not is_built_in(operator):
+            _OFFERED[operator.name] = _offering
         for listener in _LISTENERS:
             listener(operator)  # type: ignore[operator]
     return operator
@@ -57,6 +65,7 @@ def unregister(name: str) -> None:
     """Take an operator out of the registry again."""
     with _lock:
         operator = _OPERATORS.pop(name)
+        _OFFERED.pop(name, None)
         _BY_SCHEMA.pop(operator.schema_name, None)
 
 
@@ -100,6 +109,14 @@ def is_built_in(operator: type[Operator]) -> bool:
     return operator.__module__ == _module(operator.name)
 
 
+def offered_by(name: str) -> EntryPoint | None:
+    """The entry point of another package that an operator came by; `None` for those that this process imported itself.
+
+    A graph file can name the operators of every installed package.
+    """
+    return _OFFERED.get(name)
+
+
 def registered() -> list[type[Operator]]:
     """The operators that were imported so far."""
     with _lock:
@@ -111,7 +128,7 @@ def load() -> None:
 
     A package whose operators cannot be imported is left out with a warning that names it.
     """
-    global _loaded, _loading
+    global _loaded, _loading, _offering
     if _loaded:
         return
     with _loading_lock:
@@ -126,10 +143,13 @@ def load() -> None:
             for module in pkgutil.walk_packages(operators.__path__, operators.__name__ + "."):
                 importlib.import_module(module.name)
             for entry in entry_points(group=ENTRY_POINT_GROUP):
+                _offering = entry
                 try:
                     entry.load()
                 except Exception as error:  # a faulty package must not break the others
                     warnings.warn(f"the operators of {entry.value} cannot be used: {error}", stacklevel=2)
+                finally:
+                    _offering = None
             _loaded = True
         finally:
             _loading = False

@@ -41,7 +41,7 @@ def run_operator(
         results = operator.run(call, *inputs)
     except (DaliLabError, Wait):
         raise
-    except Exception as error:
+    except Exception as error:  # a library may raise anything about a damaged file
         if not operator.reads_files or call.gpu is not None:
             raise
         raise _of_a_sample(operator, call, inputs, error) from error
@@ -77,7 +77,7 @@ def _of_a_sample(operator: Operator, call: Call, inputs: Sequence[Batch], error:
             operator.run(alone, *(batch.take(slice(index, index + 1)) for batch in inputs))
         except (DaliLabError, Wait):
             continue
-        except Exception as found:
+        except Exception as found:  # this sample alone raises it too, whatever its class
             source = sources[index] if sources and index < len(sources) else None
             return as_ours(found, sample=call.start + index, source=source)
     return as_ours(error)

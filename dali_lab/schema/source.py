@@ -55,6 +55,17 @@ class Source:
         """Whether :meth:`draw` can decide now; false while it waits to be fed."""
         return True
 
+    def skip_batches(self, batches: int, batch_size: int) -> None:
+        """Go past batches, as if each had been drawn.
+
+        Raises
+        ------
+        OperatorError
+            If the source cannot tell what follows without giving it.
+        """
+        for _ in range(batches):
+            self.draw(batch_size)
+
     def reset(self) -> None:
         """Begin the next epoch."""
 

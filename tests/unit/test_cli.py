@@ -171,7 +171,7 @@ def test_convert_and_diff(graph: Path, tmp_path: Path, capsys: pytest.CaptureFix
         (["run", "newer.dali.json"], ["version 99"]),
         (["run", "odd.dali.json"], ["flipp", "did you mean 'flip'"]),
         (["app", "--data", "nowhere"], ["nowhere"]),
-        (["app", "--data", "cut.dali.json"], ["no folder"]),
+        (["app", "--data", "cut.dali.json"], ["not a folder"]),
         (["app", "missing.dali.json", "--no-browser"], ["missing.dali.json"]),
     ],
 )

@@ -8,8 +8,8 @@ from pathlib import Path
 import dali_lab
 
 ROOT = Path(dali_lab.__file__).parent
-MOST = 0.039
-MOST_IN_STUDIO = 0.048
+MOST = 0.035
+MOST_IN_STUDIO = 0.016
 
 
 def share_of_any(folder: Path) -> float:

@@ -54,7 +54,7 @@ class Policy:
         augmentation, probability, magnitude = step
         if not isinstance(augmentation, Augmentation):
             raise ArgumentTypeError(
-                f"{augmentation!r} is no augmentation; make it one with @augmentation", argument="sub_policies"
+                f"{augmentation!r} is not an augmentation; make it one with @augmentation", argument="sub_policies"
             )
         if not isinstance(probability, (float, int)) or not 0 <= probability <= 1:
             raise ArgumentError(

@@ -115,7 +115,7 @@ def without(augmentations: Sequence[Augmentation], excluded: Iterable[str] | Non
     for name in left_out:
         if name not in names:
             raise ArgumentError(
-                f"'{name}' is none of {', '.join(sorted(names))}{nearest(name, names)}", argument="excluded"
+                f"'{name}' is not one of {', '.join(sorted(names))}{nearest(name, names)}", argument="excluded"
             )
     return [augmentation for augmentation in augmentations if augmentation.name not in left_out]
 

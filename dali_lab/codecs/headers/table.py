@@ -34,6 +34,10 @@ class Headers:
     def __len__(self) -> int:
         return len(self.table)
 
+    def take(self, rows: Table) -> Headers:
+        """The headers of some of the pictures, by index, all of them read."""
+        return Headers(self.table[rows], {})
+
     def __getitem__(self, index: int) -> Header:
         return Header(*self.table[index].tolist())
 

@@ -101,6 +101,10 @@ class FedInput(ExternalInput):
             raise
         self.push(batch)
 
+    def skip_batches(self, batches: int, batch_size: int) -> None:
+        if batches:
+            raise self.external.fail("is fed by the program, so no batch can be skipped")
+
     def push(self, batch: Batch) -> None:
         """Accept a batch that was converted before."""
         self._fed.put(batch)
@@ -147,6 +151,17 @@ class PythonInput(ExternalInput):
         assert self.external.source is not None
         columns = self.external.source.ask(request)
         return tuple(self.convert(index, data, request.stop) for index, data in enumerate(columns))
+
+    def skip_batches(self, batches: int, batch_size: int) -> None:
+        assert self.external.source is not None
+        if batches and not self.external.source.indexed:
+            raise self.external.fail(
+                "gives its batches one after the other: only a callable that takes an argument can be asked for any"
+                " batch",
+                "source",
+            )
+        self._iteration += batches
+        self._sample += batches * batch_size
 
     def reset(self) -> None:
         self._iteration = self._sample = 0

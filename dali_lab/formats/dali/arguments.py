@@ -201,7 +201,7 @@ def read_expression(arguments: Mapping[str, Any]) -> Any:
     tokens = list(_tokens(text if isinstance(text, str) else ""))[::-1]
     tree = _parse(tokens, arguments, 0)
     if tokens or not isinstance(tree, tuple):
-        raise FormatError(f"{text!r} is no expression")
+        raise FormatError(f"{text!r} is not an expression")
     return tree
 
 
@@ -210,7 +210,7 @@ def _tokens(text: str) -> Iterator[str]:
     while position < len(text):
         found = re.compile(r"[A-Za-z_]\w*\(|&\d{1,4}|\$\d{1,6}:\w+|\)|[ ,]+").match(text, position)
         if not found:
-            raise FormatError(f"{text!r} is no expression")
+            raise FormatError(f"{text!r} is not an expression")
         position = found.end()
         if found[0].strip(" ,"):
             yield found[0]
@@ -240,7 +240,7 @@ def _read_constant(token: str, arguments: Mapping[str, Any]) -> list[Any]:
     place, _, name = token[1:].partition(":")
     dtype = _TYPES_BY_NAME.get(name)
     if dtype is None:
-        raise FormatError(f"{name!r} is no type of a constant")
+        raise FormatError(f"{name!r} is not a type of a constant")
     real = dtype in (dtypes.FLOAT16, dtypes.FLOAT, dtypes.FLOAT64)
     table = arguments.get("real_constants" if real else "integer_constants", ())
     table = table if isinstance(table, tuple) else (table,)

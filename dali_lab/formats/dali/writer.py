@@ -101,9 +101,9 @@ def read(data: bytes, *, friendly: bool = False) -> tuple[Graph, dict[str, str]]
     try:
         message = messages().PipelineDef.FromString(bytes(data))
     except (DecodeError, ValueError, RuntimeError) as error:
-        raise FormatError("this is no pipeline in NVIDIA DALI's serialized form, or it was cut off") from error
+        raise FormatError("this is not a pipeline in NVIDIA DALI's serialized form, or it was cut off") from error
     if not message.op and not message.external_inputs:
-        raise FormatError("this is no pipeline in NVIDIA DALI's serialized form: it has no operators")
+        raise FormatError("this is not a pipeline in NVIDIA DALI's serialized form: it has no operators")
     _check_texts(message)
     reader = Reader(message, friendly)
     return reader.graph(), reader.operator_names()
@@ -115,7 +115,9 @@ def _check_texts(message: Any) -> None:
         if field.type == field.TYPE_STRING:
             for text in (value,) if isinstance(value, (str, bytes)) else value:
                 if not isinstance(text, str):
-                    raise FormatError(f"this is no pipeline in NVIDIA DALI's serialized form: {field.name} is no text")
+                    raise FormatError(
+                        f"this is not a pipeline in NVIDIA DALI's serialized form: {field.name} is not text"
+                    )
         elif field.type == field.TYPE_MESSAGE:
             for item in value:
                 _check_texts(item)
@@ -251,7 +253,8 @@ class _Writer:
         operator = known_operator(node.op)
         serialized = operator.serialized_arguments if operator is not None else None
         try:
-            if name == "_group" or (serialized is not None and name not in serialized):
+            theirs = serialized is None or name in serialized
+            if name == "_group" or not theirs or (arg is not None and arg.beyond_dali):
                 raise Unwritable("what NVIDIA DALI has no argument for")
             message.args.append(dali_arguments.write(name, value, arg))
         except (Unwritable, TypeError, ValueError, OverflowError):

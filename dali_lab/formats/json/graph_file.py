@@ -74,24 +74,24 @@ def parse(text: str | bytes) -> Document:
             text = text.decode("utf-8-sig")
         document = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except UnicodeDecodeError as error:
-        raise FormatError("this is no text in UTF-8, so it is no graph file") from error
+        raise FormatError("this is not UTF-8 text, so it is not a graph file") from error
     except json.JSONDecodeError as error:
         if not text.strip():
             raise FormatError("the file is empty") from error
         if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
             raise FormatError(f"the file ends too early, at line {error.lineno}: it was cut off") from error
-        raise FormatError(f"this is no JSON: {error.msg}, line {error.lineno}, column {error.colno}") from error
+        raise FormatError(f"this is not JSON: {error.msg}, line {error.lineno}, column {error.colno}") from error
     except RecursionError as error:
         raise FormatError("this is nested too deeply to be a graph file") from error
     except FormatError:
         raise
     except ValueError as error:
-        raise FormatError(f"this is no JSON that can be read: {error}") from error
+        raise FormatError(f"this is not JSON that can be read: {error}") from error
     return migrate(document)
 
 
 def _no_constant(word: str) -> None:
-    raise FormatError(f'this is no JSON: it has no number {word}; the text "nan", "inf" or "-inf" stands for it')
+    raise FormatError(f'this is not JSON: it has no number {word}; the text "nan", "inf" or "-inf" stands for it')
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def migrate(document: object) -> Document:
     """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         found = f"; its format is {document['format']!r}" if isinstance(document, dict) and "format" in document else ""
-        raise FormatError(f'this is no DALI Lab graph: it lacks "format": "{FORMAT}"{found}')
+        raise FormatError(f'this is not a DALI Lab graph: it lacks "format": "{FORMAT}"{found}')
     version = document.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 0:
         raise FormatError(f"the version of the file is {version!r}, and not a number")
@@ -322,7 +322,7 @@ def dumps(graph: Graph) -> str:
     return format_document(to_document(graph))
 
 
-def format_document(document: Document) -> str:
+def format_document(document: Mapping[str, object]) -> str:
     """A document as text: what fits on a line stands on one, so that a change of an argument changes one line."""
     try:
         text = _pretty(document, 0, 0, opened=("nodes", "view"))

@@ -78,7 +78,7 @@ def picture(graph: Graph, kind: Literal["svg", "png", "pdf"] = "svg") -> bytes:
     if kind == "svg":
         return svg(graph).encode("utf-8", "replace")
     if kind not in PICTURES:
-        raise FormatError(f"{kind!r} is none of {', '.join(PICTURES)}")
+        raise FormatError(f"{kind!r} is not one of {', '.join(PICTURES)}")
     import graphviz
 
     try:

@@ -52,7 +52,7 @@ def embed(picture: bytes, graph: Graph) -> bytes:
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     if not data.startswith(SIGNATURE):
-        raise FormatError("this is no PNG")
+        raise FormatError("this is not a PNG")
     position = len(SIGNATURE)
     while position + 12 <= len(data):
         length = int.from_bytes(data[position : position + 4], "big")

@@ -66,4 +66,11 @@ register(
         partial(dumps, main="pytorch"),
         lost=left_out,
     ),
+    Format(
+        "ray",
+        "a Python program whose batches a Ray cluster computes",
+        (".ray.py",),
+        partial(dumps, main="ray"),
+        lost=left_out,
+    ),
 )

@@ -251,7 +251,7 @@ class Evaluator:
             elif isinstance(value, dict):
                 result.update(value)
             else:
-                raise NeedsRunning(node, "a dictionary is made of a value that is no dictionary")
+                raise NeedsRunning(node, "a dictionary is made of a value that is not a dictionary")
         return result
 
     def _part(self, node: ast.expr) -> str:
@@ -306,7 +306,7 @@ class Evaluator:
             return self.call_function(function, [*function.first, *arguments], keywords)
         if isinstance(function, PythonReference) or not callable(function):
             name = getattr(node.func, "id", getattr(node.func, "attr", "something"))
-            raise NeedsRunning(node, f"'{name}' is called, which is no operator")
+            raise NeedsRunning(node, f"'{name}' is called, which is not an operator")
         if is_known(function):
             return called(function, arguments, keywords, node)
         if not isinstance(function, _NewAxis) and function not in (constants.Constant, scalars.ScalarConstant):
@@ -347,7 +347,7 @@ def _check_size(function: Any, arguments: list[Any], keywords: dict[str, Any], n
         if not whole or len(extents) > 32 or prod(extents) > LARGEST_ARRAY:
             raise NeedsRunning(node, "there is a large array")
     if function is ops.Compose and not all(isinstance(item, OperatorObject) for item in (arguments or [()])[0]):
-        raise NeedsRunning(node, "Compose() gets a value that is no operator")
+        raise NeedsRunning(node, "Compose() gets a value that is not an operator")
     count = arguments[1] if len(arguments) > 1 else keywords.get("n", 0)
     if getattr(function, "__name__", "") == "rand_augment" and count not in range(_MOST_AUGMENTATIONS):
         raise NeedsRunning(node, "there are too many augmentations")

@@ -163,7 +163,7 @@ def attribute(value: Any, name: str, node: ast.AST) -> Any:
         return found
     if isinstance(value, PythonReference):
         if value.name is None:
-            raise NeedsRunning(node, f"{value.text} is no module")
+            raise NeedsRunning(node, f"{value.text} is not a module")
         return PythonReference(f"{value.name}{name}" if value.name.endswith(":") else f"{value.name}.{name}")
     if isinstance(value, Instance) and name in value.attributes:
         return value.attributes[name]

@@ -146,9 +146,9 @@ def called(function: Callable[..., Any], arguments: list[Any], keywords: dict[st
             raise NeedsRunning(node, f"{function.__name__}() takes something other than numbers and text")
     elif function in _OF_LISTS:
         if not all(isinstance(item, (*SEQUENCES, dict, str) if function is len else SEQUENCES) for item in given):
-            raise NeedsRunning(node, "a list is made of a value that is no list")
+            raise NeedsRunning(node, "a list is made of a value that is not a list")
     elif function in _OS_PATH.names.values() and not all(isinstance(item, str) for item in given):
-        raise NeedsRunning(node, "a part of a path is no text")
+        raise NeedsRunning(node, "a part of a path is not text")
     result = function(*arguments, **keywords)
     return list(result) if function.__name__ in ("items", "keys", "values") else bounded(result, node)
 

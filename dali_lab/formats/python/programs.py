@@ -63,12 +63,12 @@ def decoded(data: bytes) -> str:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise FormatError(f"line {line}: this is no text in {error.encoding}, so it is no program") from error
+        raise FormatError(f"line {line}: this is not text in {error.encoding}, so it is not a program") from error
     except SyntaxError as error:
-        raise FormatError(f"this is no program: {error.msg or 'its encoding is not known'}") from error
+        raise FormatError(f"this is not a program: {error.msg or 'its encoding is not known'}") from error
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise FormatError(f"line {line}: there is a zero byte, so it is no program")
+        raise FormatError(f"line {line}: there is a zero byte, so it is not a program")
     return text
 
 
@@ -85,9 +85,9 @@ def parse(text: str) -> ast.Module:
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except SyntaxError as error:
-        raise FormatError(f"this is no Python: {error.msg}, line {error.lineno}") from error
+        raise FormatError(f"this is not Python: {error.msg}, line {error.lineno}") from error
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        raise FormatError(f"this is no Python that can be read: {error}") from error
+        raise FormatError(f"this is not Python that can be read: {error}") from error
 
 
 def looks_like_python(text: str) -> bool:

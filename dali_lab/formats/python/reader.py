@@ -119,7 +119,7 @@ def _of_class(
     classes = list(map(methods, ancestors))
     define_graph = next((each["define_graph"] for each in classes if "define_graph" in each), None)
     if not plain or not any("__init__" in each for each in classes) or define_graph is None:
-        raise NeedsRunning(definition, "it is no plain subclass of Pipeline with a constructor")
+        raise NeedsRunning(definition, "it is not a plain subclass of Pipeline with a constructor")
     made = interpreter.construct(classes, {**STAND_INS, **given})
 
     def define() -> tuple[Any, ...]:
@@ -135,7 +135,7 @@ def _of_block(interpreter: Interpreter, module: ast.Module, block: ast.With) -> 
     item, *others = block.items
     made = interpreter.value(item.context_expr)
     if others or not isinstance(made, Definition):
-        raise NeedsRunning(block, "the context manager is no Pipeline")
+        raise NeedsRunning(block, "the context manager is not a Pipeline")
     if item.optional_vars is not None:
         interpreter.store(item.optional_vars, made)
 

@@ -336,7 +336,7 @@ class Statements:
         for key in [key for key in operator.argument_table if key in arguments or key in node.connections]:
             if key in node.connections:
                 items.append((f"{key}=", self._reference(node.connections[key], "cpu").piece))
-            elif key != "name":
+            elif key != "name" and (self.exact or not operator.argument_table[key].beyond_dali):
                 items.append((f"{key}=", self._argument(arguments[key], operator.argument_table[key], hint)))
         if node.device != self._inferred_device(node, operator):
             items.append(("device=", quoted(node.device)))

@@ -24,7 +24,7 @@ from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 
 Dialect = Literal["dali_lab", "nvidia.dali"]
-Main = Literal["run", "pytorch", "none"]
+Main = Literal["run", "pytorch", "ray", "none"]
 DIALECTS: tuple[Dialect, ...] = ("dali_lab", "nvidia.dali")
 _WIDTH = 88
 _MOST_ATTEMPTS = 4
@@ -45,7 +45,7 @@ def dumps(
         Name of the function that defines the pipeline.
     main
         Main function of the program: ``"run"`` a few batches, ``"pytorch"``: iterate over them as tensors of
-        PyTorch, or ``"none"``.
+        PyTorch, ``"ray"``: the same with batches that a Ray cluster computes, or ``"none"``.
     batches
         Number of batches that it runs.
 
@@ -55,9 +55,9 @@ def dumps(
         If the graph is unfinished, or has operators that NVIDIA DALI does not have; the message lists them.
     """
     if dialect not in DIALECTS:
-        raise FormatError(f"{dialect!r} is none of {', '.join(map(repr, DIALECTS))}")
-    if main not in ("run", "pytorch", "none"):
-        raise FormatError(f"{main!r} is none of 'run', 'pytorch', 'none'")
+        raise FormatError(f"{dialect!r} is not one of {', '.join(map(repr, DIALECTS))}")
+    if main not in ("run", "pytorch", "ray", "none"):
+        raise FormatError(f"{main!r} is not one of 'run', 'pytorch', 'ray', 'none'")
     graph = exported(graph)
     if dialect == "nvidia.dali":
         refuse(graph, _beyond_dali, "NVIDIA DALI")
@@ -181,6 +181,8 @@ def _header(code: str, dialect: Dialect, imports: Imports, main: Main) -> list[s
             entries.add("from nvidia.dali.plugin.pytorch import DALIGenericIterator")
             if "LastBatchPolicy" in used:
                 entries.add("from nvidia.dali.plugin.base_iterator import LastBatchPolicy")
+    if main == "ray":
+        entries.add("from dali_lab.plugin.ray import connect, dataset, iterator")
     modules: dict[str, list[str]] = {}
     for variable, (module, name) in sorted(imports.objects.items()):
         modules.setdefault(module, []).append(name if variable == name else f"{name} as {variable}")
@@ -272,6 +274,8 @@ def _stub(name: str, text: str) -> str:
 
 def _main(graph: Graph, function: str, statements: Statements, main: Main, batches: int) -> list[str]:
     taken = {"pipe", "batch", "batches", "epoch", "function", "range", "print", "zip", function}
+    if main == "ray":
+        taken |= {"connect", "dataset", "iterator"}
     names = [free(name, taken) for name in statements.output_names()]
     fed = [
         name
@@ -284,6 +288,9 @@ def _main(graph: Graph, function: str, statements: Statements, main: Main, batch
     if main == "pytorch":
         start[1] = '    """Iterate over batches as PyTorch tensors."""'
         return start + _pytorch_loop(graph, names, batches)
+    if main == "ray":
+        start[1] = '    """Iterate over batches that a Ray cluster computes (RAY_ADDRESS), or else this machine."""'
+        return start + _ray_loop(graph, names, batches)
     start[1] = f'    """Run {batches} batches and print the shapes in them."""'
     start.append(f"    for batch in range({batches}):")
     if not names:
@@ -298,9 +305,25 @@ def _main(graph: Graph, function: str, statements: Statements, main: Main, batch
     return start
 
 
-def _pytorch_loop(graph: Graph, names: Sequence[str], batches: int) -> list[str]:
+def _readers(graph: Graph) -> list[str]:
     sources = ((name, find_operator(node.op)) for name, node in graph.nodes.items())
-    readers = [name for name, operator in sources if operator.source and not operator.fed]
+    return [name for name, operator in sources if operator.source and not operator.fed]
+
+
+def _ray_loop(graph: Graph, names: Sequence[str], batches: int) -> list[str]:
+    readers = _readers(graph)
+    items: list[tuple[str, Any]] = [("", "pipe"), ("columns=", listing(quoted(name) for name in names))]
+    items.append(("reader_name=", quoted(readers[0])) if readers else ("batches=", str(batches)))
+    result = ["    connect()", *lines("batches = ", call("dataset", items), indent=4)]
+    result += ["    batches = iterator(batches)", "    for epoch in range(2):", "        for batch in batches:"]
+    for name in names:
+        result.append(f"            {name} = batch[{quoted(name)}]")
+        result += lines("", call("print", [("", "epoch"), ("", quoted(name)), ("", f"len({name})")]), indent=12)
+    return result
+
+
+def _pytorch_loop(graph: Graph, names: Sequence[str], batches: int) -> list[str]:
+    readers = _readers(graph)
     items: list[tuple[str, Any]] = [("", "[pipe]"), ("", listing(quoted(name) for name in names))]
     if readers:
         items += [("reader_name=", quoted(readers[0])), ("last_batch_policy=", "LastBatchPolicy.PARTIAL")]

@@ -135,7 +135,7 @@ def _array(path: Path) -> npt.NDArray[Any]:
     try:
         array: npt.NDArray[Any] = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise DaliLabError(f"{path} is no array of numbers: {error}") from error
+        raise DaliLabError(f"{path} is not an array of numbers: {error}") from error
     return array
 
 

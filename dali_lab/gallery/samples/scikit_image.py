@@ -42,7 +42,8 @@ def _photographs() -> Path:
         if folder.is_dir():
             return folder
     raise DaliLabError(
-        "the sample photographs come with scikit-image, which is not installed; give a folder with --data"
+        "the sample photographs come with scikit-image, which is not installed: pip install 'dali-lab[studio]', "
+        "or give a folder of your own with --data"
     )
 
 

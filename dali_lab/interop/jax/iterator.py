@@ -12,9 +12,12 @@ import jax
 import numpy as np
 
 from dali_lab.interop.iteration import IteratorError, LastBatchPolicy, PipelineIterator
+from dali_lab.interop.signatures import with_parameters_of
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.pipeline.definition import pipeline_def
-from dali_lab.pipeline.pipeline import Pipeline
+
+_NOT_OF_JAX = ("fill_last_batch", "dynamic_shape")
+"""Settings of PyTorch's iterators alone, which NVIDIA DALI keeps for old programs."""
 
 
 class DALIGenericIterator(PipelineIterator):
@@ -42,35 +45,15 @@ class DALIGenericIterator(PipelineIterator):
         If the arguments contradict each other or the pipelines.
     """
 
-    def __init__(
-        self,
-        pipelines: Pipeline | list[Pipeline],
-        output_map: Sequence[str],
-        size: int = -1,
-        reader_name: str | None = None,
-        auto_reset: str | bool | None = False,
-        last_batch_padded: bool = False,
-        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-        prepare_first_batch: bool = True,
-        sharding: Any = None,
-        pmap_compatible: bool | None = None,
-    ) -> None:
+    @with_parameters_of(PipelineIterator.__init__, without=_NOT_OF_JAX)
+    def __init__(self, *, sharding: Any = None, pmap_compatible: bool | None = None, **settings: Any) -> None:
         self._sharding = sharding
         self._stacks = bool(pmap_compatible)
-        if last_batch_policy is LastBatchPolicy.PARTIAL:
+        if settings.get("last_batch_policy") is LastBatchPolicy.PARTIAL:
             raise IteratorError(
                 "PARTIAL is not supported: arrays of all batches have one shape", argument="last_batch_policy"
             )
-        super().__init__(
-            pipelines,
-            output_map,
-            size,
-            reader_name,
-            auto_reset,
-            last_batch_padded=last_batch_padded,
-            last_batch_policy=last_batch_policy,
-            prepare_first_batch=prepare_first_batch,
-        )
+        super().__init__(**settings)
 
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
         return {name: output.as_cpu().as_array() for name, output in zip(self.output_map, outputs, strict=True)}
@@ -80,7 +63,7 @@ class DALIGenericIterator(PipelineIterator):
         for name in self.output_map:
             arrays = [batch[name] for batch in batches]
             if len({array.shape for array in arrays}) > 1:
-                raise IteratorError(f"'{name}' has different shapes in the pipelines, which are no JAX array")
+                raise IteratorError(f"'{name}' has different shapes in the pipelines, which cannot be one JAX array")
             if self._sharding is not None:
                 joined[name] = jax.device_put(np.concatenate(arrays), self._sharding)
             else:
@@ -89,19 +72,16 @@ class DALIGenericIterator(PipelineIterator):
         return joined
 
     @classmethod
+    @with_parameters_of(PipelineIterator.__init__, without=("self", "pipelines", *_NOT_OF_JAX))
     def data_iterator(
         cls,
         pipeline_fn: Callable[..., Any] | None = None,
         output_map: Sequence[str] = (),
-        size: int = -1,
-        reader_name: str | None = None,
-        auto_reset: str | bool | None = False,
-        last_batch_padded: bool = False,
-        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-        prepare_first_batch: bool = True,
+        *,
         sharding: object = None,
         devices: Sequence[Any] | None = None,
         pmap_compatible: bool | None = None,
+        **settings: Any,
     ) -> Any:
         """Turn a function that defines a graph into one that makes iterators of this class over it.
 
@@ -125,23 +105,24 @@ class DALIGenericIterator(PipelineIterator):
         ValueError
             If both `devices` and `sharding` are given, or `checkpoints` is not as long as the devices are many.
         """
-        options = {name: value for name, value in locals().items() if name not in ("cls", "pipeline_fn")}
-        return _maker(cls, pipeline_fn, **options)
+        if sharding is not None and devices is not None:
+            raise ValueError("give either 'sharding' or 'devices'")
+        stacks = pmap_compatible if pmap_compatible is not None else devices is not None
+        settings.update(output_map=output_map, sharding=sharding, pmap_compatible=stacks)
+        if pipeline_fn is None:
+            return lambda function: _maker(cls, function, devices, settings)
+        return _maker(cls, pipeline_fn, devices, settings)
 
 
-def _maker(kind: type[DALIGenericIterator], pipeline_fn: Callable[..., Any] | None, **options: Any) -> Any:
-    """The decorator :meth:`DALIGenericIterator.data_iterator` for iterators of a class."""
-    if options["sharding"] is not None and options["devices"] is not None:
-        raise ValueError("give either 'sharding' or 'devices'")
-    if pipeline_fn is None:
-        return lambda function: _maker(kind, function, **options)
-    function = pipeline_fn
+def _maker(
+    kind: type[DALIGenericIterator],
+    function: Callable[..., Any],
+    devices: Sequence[Any] | None,
+    settings: dict[str, Any],
+) -> Callable[..., DALIGenericIterator]:
+    """A function that makes iterators of a class over the graph that `function` defines."""
     define = function if getattr(function, "_is_pipeline_def", False) else pipeline_def(function)
     own = inspect.signature(function).parameters
-    settings = dict(options)
-    devices = settings.pop("devices")
-    if settings["pmap_compatible"] is None:
-        settings["pmap_compatible"] = devices is not None
 
     @functools.wraps(function)
     def make(*args: Any, checkpoints: Sequence[bytes] | None = None, **kwargs: Any) -> DALIGenericIterator:

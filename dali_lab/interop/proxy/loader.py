@@ -26,21 +26,21 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
 
     def __iter__(self) -> Any:
         self.ensure_server_listening()
-        return _Batches(super().__iter__(), self.dali_server)
+        return Batches(super().__iter__(), self.dali_server)
 
     def __del__(self) -> None:
         if getattr(self, "server_started_by_loader", False):
             self.dali_server.stop_thread()
 
 
-class _Batches:
+class Batches:
     """Batches of a loader with outputs in place of references."""
 
     def __init__(self, batches: Iterator[Any], server: DALIServer) -> None:
         self._batches = batches
         self._server = server
 
-    def __iter__(self) -> _Batches:
+    def __iter__(self) -> Batches:
         return self
 
     def __len__(self) -> int:

@@ -156,6 +156,35 @@ class DALIServer:
         """The bad samples so far; see :attr:`dali_lab.Pipeline.bad_samples`."""
         return self._pipe.bad_samples
 
+    def _checkpoint(self) -> bytes | None:
+        """The state of the pipeline behind the last batch that was taken; `None` where it draws no random numbers.
+
+        Raises
+        ------
+        ValueError
+            If it is not known.
+        """
+        if not self._pipe._built().engine.seeds:
+            return None
+        if not self._proxy.deterministic:
+            raise ValueError(
+                "the pipeline draws random numbers, and batches reach it in another order than they are taken in:"
+                " only a DALIServer with deterministic=True has an exact state"
+            )
+        if not self._pipe.enable_checkpointing:
+            raise ValueError("the pipeline draws random numbers, and was made without enable_checkpointing=True")
+        return self._pipe.checkpoint()
+
+    def _go_on_from(self, checkpoint: bytes | None) -> None:
+        """Build the pipeline anew, to go on from a checkpoint; batches that were asked for are dropped."""
+        if checkpoint is None:
+            return
+        running = self._board.running
+        self.stop_thread()
+        self._pipe._go_on_from(checkpoint)
+        if running:
+            self.start_thread()
+
     def start_thread(self) -> None:
         """Start serving; a ``with`` block does it too."""
         if self._board.running:

@@ -9,6 +9,7 @@ import torch
 
 from dali_lab.interop.iteration import IteratorError, PipelineIterator
 from dali_lab.interop.pytorch.tensors import to_torch_tensor
+from dali_lab.interop.signatures import with_parameters_of
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.pipeline.pipeline import Pipeline
 
@@ -56,8 +57,9 @@ class DALIClassificationIterator(DALIGenericIterator):
     It takes the same arguments but `output_map`.
     """
 
-    def __init__(self, pipelines: Pipeline | list[Pipeline], *args: Any, **settings: Any) -> None:
-        super().__init__(pipelines, ["data", "label"], *args, **settings)
+    @with_parameters_of(PipelineIterator.__init__, without=("output_map",))
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(output_map=["data", "label"], **settings)
 
 
 class DALIRaggedIterator(DALIGenericIterator):
@@ -74,6 +76,7 @@ class DALIRaggedIterator(DALIGenericIterator):
     SPARSE_LIST_TAG: str = "sparse_list"
     SPARSE_COO_TAG: str = "sparse_coo"
 
+    @with_parameters_of(PipelineIterator.__init__)
     def __init__(
         self,
         pipelines: Pipeline | list[Pipeline],
@@ -81,14 +84,13 @@ class DALIRaggedIterator(DALIGenericIterator):
         size: int = -1,
         reader_name: str | None = None,
         output_types: Sequence[str] | None = None,
-        *args: Any,
         **settings: Any,
     ) -> None:
         tags = (self.DENSE_TAG, self.SPARSE_LIST_TAG, self.SPARSE_COO_TAG)
         self._types = list(output_types) if output_types is not None else [self.DENSE_TAG] * len(output_map)
         if len(self._types) != len(output_map) or any(tag not in tags for tag in self._types):
             raise IteratorError(f"takes one of {', '.join(map(repr, tags))} for each output", argument="output_types")
-        super().__init__(pipelines, output_map, size, reader_name, *args, **settings)
+        super().__init__(pipelines, output_map, size, reader_name, **settings)
 
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
         result: dict[str, Any] = {}

@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import FLOAT, INT32
+from dali_lab.model.dtypes import FLOAT
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.boxes.coordinates import (
+    LABELS,
+    LABELS_LEFT,
     box_table,
     corners_of,
     labels_out,
@@ -46,18 +48,11 @@ class BBoxRotate(Operator):
     )
     inputs = (
         Input("boxes", dtypes=(FLOAT,), kind="boxes", doc="Boxes of {types}, ``(n, 4)``."),
-        Input(
-            "labels",
-            dims=(1, 2),
-            dtypes=(INT32,),
-            kind="tensor",
-            doc="Labels of {types}, ``(n,)`` or ``(n, 1)``.",
-            optional=True,
-        ),
+        LABELS,
     )
     outputs = (
         Output("boxes", kind="boxes", dtype=FLOAT, doc="``(M, 4)``: the boxes around the rotated ones that are left."),
-        Output("labels", kind="tensor", doc="With labels: those of the boxes that are left.", dtype=INT32),
+        LABELS_LEFT,
     )
     arguments = (
         number("angle", REQUIRED, "Angle, counter-clockwise.", tensor=True, unit="deg", important=True),

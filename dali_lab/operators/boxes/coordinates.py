@@ -9,12 +9,21 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
-from dali_lab.model.dtypes import FLOAT, to_dali_type
-from dali_lab.schema import Call, Input, flag
+from dali_lab.model.dtypes import FLOAT, INT32, to_dali_type
+from dali_lab.schema import Call, Input, Output, flag
 
 Boxes = npt.NDArray[np.float32]
 
 BOXES = Input("boxes", dtypes=(FLOAT,), kind="boxes", doc="Boxes of {types}, ``(n, 4)``, in coordinates from 0 to 1.")
+LABELS = Input(
+    "labels",
+    dims=(1, 2),
+    dtypes=(INT32,),
+    kind="tensor",
+    doc="Labels of {types}, ``(n,)`` or ``(n, 1)``.",
+    optional=True,
+)
+LABELS_LEFT = Output("labels", kind="tensor", doc="With labels: those of the boxes that are left.", dtype=INT32)
 LTRB = flag("ltrb", "Boxes are left, top, right, bottom, rather than left, top, width, height.")
 
 

@@ -14,7 +14,15 @@ from dali_lab.model.batch import Batch, rows_of
 from dali_lab.model.dense import flat, gathered
 from dali_lab.model.dtypes import FLOAT, INT32
 from dali_lab.model.errors import ArgumentError
-from dali_lab.operators.boxes.coordinates import labels_out, sample_boxes, sample_boxes_by_size, store, table_out
+from dali_lab.operators.boxes.coordinates import (
+    LABELS,
+    LABELS_LEFT,
+    labels_out,
+    sample_boxes,
+    sample_boxes_by_size,
+    store,
+    table_out,
+)
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Needs, OneOf, Operator, Output, register
 from dali_lab.schema.operator import PerSample
 from dali_lab.schema.presets import choice, flag, fraction, integer, integers, numbers
@@ -47,20 +55,13 @@ class RandomBBoxCrop(Operator):
             kind="boxes",
             doc="Boxes of FLOAT from 0 to 1, ``(n, 4)``, or ``(n, 6)`` in volumes.",
         ),
-        Input(
-            "labels",
-            dims=(1, 2),
-            dtypes=(INT32,),
-            kind="tensor",
-            doc="Labels of {types}, ``(n,)`` or ``(n, 1)``.",
-            optional=True,
-        ),
+        LABELS,
     )
     outputs = (
         Output("anchor", kind="tensor", doc="Start of the window in the order x, y, z.", dtype=FLOAT),
         Output("shape", kind="tensor", doc="Extents of the window in the order x, y, z.", dtype=FLOAT),
         Output("boxes", kind="boxes", doc="Boxes that are left, relative to the window.", dtype=FLOAT),
-        Output("labels", kind="tensor", doc="With labels: those of the boxes that are left.", dtype=INT32),
+        LABELS_LEFT,
         Output("indices", kind="tensor", doc="With `output_bbox_indices`: places of these boxes.", dtype=INT32),
     )
     random = True
@@ -147,7 +148,7 @@ class RandomBBoxCrop(Operator):
         for name in ("scaling", "aspect_ratio"):
             row = values.get(name, (1.0, 1.0))
             if any(low > high for low, high in zip(row[::2], row[1::2], strict=True)):
-                raise ArgumentError(f"{list(row)} is no range", argument=name)
+                raise ArgumentError(f"{list(row)} is not a range", argument=name)
 
     def run(self, call: Call, boxes: Batch, labels: Batch | None = None) -> tuple[Batch, ...]:
         columns = int(boxes.shapes[0, 1]) if boxes.ndim == 2 and len(boxes) else 4
@@ -174,7 +175,9 @@ class RandomBBoxCrop(Operator):
         for names, by_size in ((CORNERS[ndim], False), (SIZES[ndim], True)):
             if sorted(layout) == sorted(names):
                 return [layout.index(name) for name in names], by_size
-        raise call.problem(f"{layout!r} is no order of {CORNERS[ndim]!r} or {SIZES[ndim]!r}", argument="bbox_layout")
+        raise call.problem(
+            f"{layout!r} is not an order of {CORNERS[ndim]!r} or {SIZES[ndim]!r}", argument="bbox_layout"
+        )
 
     @staticmethod
     def _check_within(call: Call, table: Array, counts: Array) -> None:
@@ -192,7 +195,7 @@ class RandomBBoxCrop(Operator):
             raise call.problem(f"takes {ndim} values, got {max(lengths, default=0)}", argument=name)
         layout = self.value("shape_layout") or SHAPES[ndim]
         if sorted(layout) != sorted(SHAPES[ndim]):
-            raise call.problem(f"{layout!r} is no order of {SHAPES[ndim]!r}", argument="shape_layout")
+            raise call.problem(f"{layout!r} is not an order of {SHAPES[ndim]!r}", argument="shape_layout")
         table = np.array(rows, np.float32)[:, [layout.index(letter) for letter in SHAPES[ndim]]]
         call.refuse(table < 1, "{} is not positive", np.array(rows), argument=name)
         return np.ascontiguousarray(table)

@@ -56,7 +56,7 @@ class RandomObjectBBox(Operator):
             important=True,
             slider=(0.0, 1.0),
         ),
-        integer("background", 0, "The label that is no object.", tensor=True),
+        integer("background", 0, "The label that is not an object.", tensor=True),
         integers("classes", None, "Labels to draw from; all but the background if not given.", tensor=True),
         numbers(
             "class_weights",

@@ -43,17 +43,22 @@ _FULL = {UINT8: 255.0, INT16: 32767.0, INT32: 2147483647.0, FLOAT: 1.0}
 _HALF = {UINT8: 128.0, INT16: 16384.0, INT32: 1073741824.0, FLOAT: 0.5}
 
 
-class Scaling(Operator):
-    """``out = shift · range + brightness · (center + contrast · (in − center))``."""
+class ColorMap(Operator):
+    """Base of operators that map each pixel by a function of its own channels; several in a row become one walk."""
 
-    inputs = (Input("data", layouts=IMAGES, dtypes=DTYPES, doc="Images, volumes or sequences of {types}."),)
-    outputs = (Output("data", doc="With the shape and layout of the input, of `dtype`."),)
     on_gpu = True
     frames = True
 
     @classmethod
     def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
         return "_color_chain" if inputs == 1 and values.get("dtype", UINT8) == UINT8 else ""
+
+
+class Scaling(ColorMap):
+    """``out = shift · range + brightness · (center + contrast · (in − center))``."""
+
+    inputs = (Input("data", layouts=IMAGES, dtypes=DTYPES, doc="Images, volumes or sequences of {types}."),)
+    outputs = (Output("data", doc="With the shape and layout of the input, of `dtype`."),)
 
     def run(self, call: Call, data: Batch) -> Batch:
         dtype = call.result_type(data, DTYPES)

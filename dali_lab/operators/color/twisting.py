@@ -6,7 +6,7 @@ the bit: three decimals, their inverse with its rounding errors, and products in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
-from dali_lab.operators.color.scaling import IMAGES, value_of_each
-from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, degrees, factor, samples
+from dali_lab.operators.color.scaling import IMAGES, ColorMap, value_of_each
+from dali_lab.schema import Call, Case, ErrorCase, Input, Output, degrees, factor, samples
 
 DTYPES = (UINT8, INT16, INT32, FLOAT16, FLOAT)
 SUMS = "a sine may differ in its last bit, and the matrix with it"
@@ -37,7 +37,7 @@ SATURATION = factor(
 )
 
 
-class Twisting(Operator):
+class Twisting(ColorMap):
     """Operators that turn colours of pixels with three channels."""
 
     differs = (
@@ -46,12 +46,6 @@ class Twisting(Operator):
     )
     inputs = (Input("data", layouts=IMAGES, dtypes=DTYPES, doc="RGB images or sequences of {types}."),)
     outputs = (Output("data", doc="RGB images or sequences with the shape and layout of the input, of `dtype`."),)
-    on_gpu = True
-    frames = True
-
-    @classmethod
-    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
-        return "_color_chain" if inputs == 1 and values.get("dtype", UINT8) == UINT8 else ""
 
     def run(self, call: Call, data: Batch) -> Batch:
         dtype = call.result_type(data, DTYPES)

@@ -138,14 +138,14 @@ class ImageDecoder(Operator):
             raise call.problem("takes a type of numbers, got BOOL", argument="dtype")
         headers, wanted = read_headers(data), self._wanted()
         if call.lost is not None and 0 < len(headers.problems) < len(data):
-            # Another picture of the chunk stands for one without a header, so that the others take the fast way.
-            broken = list(headers.problems)
-            for index in broken:
-                call.lose(self._failure(call, data, index, headers.problems[index]))
+            # The next picture of the chunk stands for one without a header, so that the others take the fast way.
             rows = np.arange(len(data))
-            rows[broken] = np.delete(rows, broken)[0]
+            good = np.setdiff1d(rows, list(headers.problems))
+            for index, error in headers.problems.items():
+                rows[index] = good[np.searchsorted(good, index) % len(good)]
+                call.lose(self._failure(call, data, index, error), int(rows[index]))
             data = data.take(rows)
-            headers = read_headers(data)
+            headers = headers.take(rows)
         windows = None
         if self.needs_sizes:
             for index, error in headers.problems.items():

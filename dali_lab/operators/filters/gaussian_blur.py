@@ -46,7 +46,7 @@ class GaussianBlur(Operator):
             minimum=0.0,
             maximum=10000.0,
             important=True,
-            slider=(None, 10.0, 0.1),
+            slider=(0.1, 10.0, 0.1),
         ),
         integers(
             "window_size",

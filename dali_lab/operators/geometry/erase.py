@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.axes import lettered_axes, numbered_axes
 from dali_lab.schema.presets import flag, integers, numbers, pixel_value, string
 
 
@@ -78,20 +79,14 @@ class Erase(Operator):
         return out
 
     def _axes(self, call: Call, data: Batch) -> list[int]:
-        if "axis_names" in self.given:
-            names = self.value("axis_names")
-            for name in names:
-                if name not in data.layout:
-                    raise call.problem(f"there is no axis {name!r} in layout {data.layout!r}", argument="axis_names")
-            return [data.layout.index(name) for name in names]
+        lettered = lettered_axes(call, data.layout) if "axis_names" in self.given else None
+        if lettered is not None:
+            return lettered
         if "axes" not in self.given:
             letters = data.layout or "HW"[: data.ndim]
             return [axis for axis, letter in enumerate(letters) if letter != "C"]
-        axes = self.value("axes")
-        for axis in axes:
-            if not -data.ndim <= axis < data.ndim:
-                raise call.problem(f"{axis} lies outside the {data.ndim} dimensions", argument="axes")
-        return [axis % data.ndim for axis in axes]
+        axes: list[int] = numbered_axes(call, np.array(self.value("axes"), np.int64), data.ndim).tolist()
+        return axes
 
     def _rectangles(self, call: Call, axes: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Anchors and extents, ``float32[N, R, A]`` both; samples of fewer rectangles get some of no extent."""

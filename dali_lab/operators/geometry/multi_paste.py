@@ -142,7 +142,7 @@ class MultiPaste(Operator):
         ids = np.concatenate(lists) if lists else np.zeros(0, np.int64)
         frames = call.repeat if call.repeat is not None else np.ones(call.count, np.int64)
         wrong = (ids < 0) | (ids >= len(frames))
-        call.refuse(wrong, f"{{}} is none of the {len(frames)} samples", ids, argument="in_ids", owners=owners)
+        call.refuse(wrong, f"{{}} is not one of the {len(frames)} samples", ids, argument="in_ids", owners=owners)
         starts = np.cumsum(frames) - frames
         sequence = np.repeat(np.arange(len(frames)), frames)[owners]
         frame = owners - starts[sequence]

@@ -249,7 +249,7 @@ class Resizing(Operator):
         for name in ("min_filter", "mag_filter"):
             chosen = name if name in self.given or "interp_type" not in self.given else "interp_type"
             codes = call.numbers(chosen, np.int64)
-            call.refuse((codes < 0) | (codes > 5), "{} is no DALIInterpType", codes, argument=chosen)
+            call.refuse((codes < 0) | (codes > 5), "{} is not a DALIInterpType", codes, argument=chosen)
             rows.append(np.ascontiguousarray(codes))
         return rows[0], rows[1]
 

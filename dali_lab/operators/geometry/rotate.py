@@ -59,7 +59,7 @@ class Rotate(Warping):
             raise call.problem("must be given for volumes", argument="axis")
         angles, axes = call.numbers("angle"), call.vectors("axis", 3)
         wrong = ~(np.isfinite(axes).all(axis=1) & (axes != 0).any(axis=1))
-        call.refuse(wrong, "{} is no direction", axes, argument="axis")
+        call.refuse(wrong, "{} is not a direction", axes, argument="axis")
         sizes = data.shapes[:, :3]
         canvas = sizes if self.value("keep_size") else warp_volume.rotated_sizes(axes, angles, sizes, call.repeat)
         canvas = self.sizes(call, canvas)

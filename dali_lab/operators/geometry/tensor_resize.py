@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
 from dali_lab.model.dtypes import FLOAT, INTERP_CUBIC, INTERP_GAUSSIAN, INTERP_LANCZOS3, INTERP_NN, numpy_dtype
-from dali_lab.model.errors import ArgumentError, AxisError, InputError
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.geometry.resizing import (
     DTYPES,
     FILTERS,
@@ -22,9 +22,10 @@ from dali_lab.operators.geometry.resizing import (
     resize_along,
     scaled_alike,
 )
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, PerSample, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, OneOf, PerSample, register, samples
+from dali_lab.schema.axes import ONE_WAY, axes_arguments, chosen_axes
 from dali_lab.schema.call import LARGEST_SAMPLE
-from dali_lab.schema.presets import choice, flag, integers, numbers, share
+from dali_lab.schema.presets import choice, flag, numbers, share
 
 ROUNDING = ("round", "truncate", "ceil")
 Table = npt.NDArray[np.float64]
@@ -62,8 +63,7 @@ class TensorResize(Resizing):
             important=True,
             slider=(0.1, 4.0, 0.01),
         ),
-        integers("axes", None, "The axes that are meant, negative ones counted from the last."),
-        Arg("axis_names", "layout", None, "The same by layout letters."),
+        *axes_arguments("Axes to resize, all by default; negative ones count from the last."),
         choice(
             "mode",
             "default",
@@ -90,7 +90,7 @@ class TensorResize(Resizing):
         flag("roi_relative", "The region is given in shares of the input's size."),
         *FILTERS,
     )
-    rules = (OneOf("axes", "axis_names"), OneOf("sizes", "scales", needed=True), *REGION)
+    rules = (ONE_WAY, OneOf("sizes", "scales", needed=True), *REGION)
     start = {"scales": [0.5, 0.5], "axes": [0, 1]}
     example = '>>> fn.tensor_resize(volumes, scales=(0.5, 0.5), axis_names="HW")'
     differs = (
@@ -122,7 +122,8 @@ class TensorResize(Resizing):
 
     def _plan(self, call: Call, images: Batch) -> tuple[Resampling, list[int]]:
         """Region and size along each axis, and the axes to resample."""
-        axes = self._axes(call, images)
+        chosen = chosen_axes(call, images)
+        axes = list(range(images.ndim)) if chosen is None else chosen
         extents = images.shapes.astype(np.float64)
         low, high = np.zeros_like(extents), extents.copy()
         if self.has("roi_start"):
@@ -209,24 +210,6 @@ class TensorResize(Resizing):
             )
             source = target
         return out
-
-    def _axes(self, call: Call, data: Batch) -> list[int]:
-        names = self.value("axis_names")
-        if names is not None:
-            for name in names:
-                if name not in data.layout:
-                    raise call.problem(f"there is no axis {name!r} in layout {data.layout!r}", argument="axis_names")
-            return [data.layout.index(name) for name in names]
-        given = self.value("axes")
-        axes = list(range(data.ndim)) if given is None else list(given)
-        for axis in axes:
-            if not -data.ndim <= axis < data.ndim:
-                message = f"{axis} lies outside the {data.ndim} dimensions"
-                raise call.problem(message, argument="axes", kind=AxisError)
-        axes = [axis % data.ndim for axis in axes]
-        if len(set(axes)) != len(axes):
-            raise call.problem(f"names an axis twice: {list(given)}", argument="axes", kind=InputError)
-        return axes
 
     def _rounded(self, exact: Table) -> Table:
         rounding = self.value("size_rounding")

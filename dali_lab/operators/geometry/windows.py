@@ -12,6 +12,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import SampleError
 from dali_lab.schema import Arg, Call, Needs, OneOf, Operator, choice, flag, integers, number, numbers, pixel_value
+from dali_lab.schema.axes import lettered_axes, numbered_axes, refuse_repeated
 
 Table = npt.NDArray[np.int64]
 
@@ -122,7 +123,7 @@ def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
     for letter, column in columns.items():
         axis = layout.index(letter)
         given_by = "crop" if operator.has("crop") else names[letter]
-        call.refuse(~(np.abs(column) < 2**31), "{:g} is no extent", column, argument=given_by)
+        call.refuse(~(np.abs(column) < 2**31), "{:g} is not an extent", column, argument=given_by)
         wanted = column.astype(np.int64)
         size[:, axis] = np.where(wanted > 0, wanted, shapes[:, axis])
         name = {"W": "crop_pos_x", "H": "crop_pos_y"}.get(letter, "crop_pos_z")
@@ -188,17 +189,11 @@ def slice_axes(call: Call, layout: str, ndim: int, length: int) -> Table:
         names = operator.value("axis_names")
         if length > 1 and len(names) != length and "axis_names" not in operator.given:
             raise call.problem(f"there are {length} coordinates for the axes {names!r}", argument="axis_names")
-        missing = [name for name in names if name not in letters]
-        if missing:
-            raise call.problem(f"there is no axis {missing[0]!r} in layout {layout!r}", argument="axis_names")
-        axes = np.array([[letters.index(name) for name in names]], np.int64)
+        axes = np.array([lettered_axes(call, letters) or []], np.int64)
     else:
         axes = call.vectors("axes", _length(call, "axes"), np.int64)
-        if (axes < -ndim).any() or (axes >= ndim).any():
-            raise call.problem(f"{axes[0].tolist()} lies outside the {ndim} dimensions", argument="axes")
-        axes = axes % ndim if axes.shape[1] else np.arange(ndim).reshape(1, -1)
-        if any(len(set(row)) != len(row) for row in axes[: 1 if "axes" not in call.batches else None].tolist()):
-            raise call.problem(f"{axes[0].tolist()} names an axis twice", argument="axes")
+        axes = numbered_axes(call, axes, ndim) if axes.shape[1] else np.arange(ndim).reshape(1, -1)
+        refuse_repeated(call, axes[: 1 if "axes" not in call.batches else None], "axes")
     if length > 1 and axes.shape[1] != length:
         raise call.problem(f"there are {length} coordinates for {axes.shape[1]} axes", argument="axes")
     return np.ascontiguousarray(np.broadcast_to(axes, (call.count, axes.shape[1])))

@@ -66,7 +66,7 @@ class Mosaic(Mixing):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         range_ = values.get("center_range", (0.25, 0.75))
         if len(range_) != 2 or range_[0] > range_[1]:
-            raise ArgumentError(f"{list(range_)} is no range", argument="center_range")
+            raise ArgumentError(f"{list(range_)} is not a range", argument="center_range")
 
     def run(self, call: Call, images: Batch, *others: Batch) -> tuple[Batch, ...]:
         shapes = picture_shapes(call, images)

@@ -43,7 +43,7 @@ class RandomCropGenerator(Operator):
         call.refuse(shape.sizes < 2, "needs height and width, got {} numbers", shape.sizes)
         starts = np.cumsum(shape.sizes) - shape.sizes
         sizes = flat(gathered(shape))[starts[:, None] + np.arange(2)]
-        call.refuse((sizes < 1) | (sizes >= 2**31), "{} is no height and width from 1 to 2^31 − 1", sizes)
+        call.refuse((sizes < 1) | (sizes >= 2**31), "{} is not a height and width from 1 to 2^31 − 1", sizes)
         windows = random_windows(call, sizes.astype(np.int64)).astype(np.int32)
         anchor, extent = windows[:, :2], windows[:, 2:] - windows[:, :2]
         return Batch.dense(np.ascontiguousarray(anchor), dtype=INT32), Batch.dense(

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.device.transfer import to_host
+from dali_lab.io.roots import reach_to_write, writes_files
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import ArgumentError
@@ -54,6 +55,8 @@ class DumpImage(Operator):
             index = int(wrong.argmax())
             shape = " x ".join(map(str, data.shapes[index]))
             raise call.problem(f"takes images of 1 or 3 channels that are not empty, got {shape}", sample=index)
+        if not writes_files():
+            return data
         pictures = data
         if call.gpu is not None:
             call.gpu.issue()
@@ -61,6 +64,7 @@ class DumpImage(Operator):
         for index, image in enumerate(pictures.arrays()):
             name = f"{call.start + index}-{self.value('suffix')}-{call.iteration}.ppm"
             try:
+                reach_to_write(name)
                 with open(name, "wb") as file:
                     file.write(as_text(image))
             except OSError as error:

@@ -133,7 +133,7 @@ class ExternalSource(Operator):
             )
         if described.kind != "callable" and not described.batch:
             raise ArgumentTypeError(
-                "must give batches (batch=True), as a parallel source that is no callable", argument="source"
+                "must give batches (batch=True), as a parallel source that is not a callable", argument="source"
             )
 
     # -- execution ----------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +11,14 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT32
 from dali_lab.model.errors import ArgumentError
-from dali_lab.operators.readers.file_list import IMAGE_FILTERS, FileList, find_files
+from dali_lab.operators.readers.file_list import IMAGE_FILTERS, FileList, find_files, matcher
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
+from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.operators.readers.whole_files import Paths, read_files
 from dali_lab.schema import Call, Output, flag, integers, register, string, strings
+
+if TYPE_CHECKING:
+    from dali_lab.operators.readers.unmatched import Unmatched
 
 
 @register
@@ -41,7 +45,7 @@ class File(ListReader):
             important=True,
         ),
         string("file_list", None, "Text file with a path and a label on each line.", widget="path"),
-        strings("files", None, "Paths of the files."),
+        strings("files", None, "Paths of the files.", widget="path", relative_to="file_root"),
         integers("labels", None, "Label of each of `files`; by default their positions."),
         strings("file_filters", IMAGE_FILTERS, "Patterns that names of files must match, such as ``*.jpg``."),
         strings("dir_filters", None, "Patterns that names of sub-folders must match."),
@@ -82,9 +86,28 @@ class File(ListReader):
         self._paths = Paths(self._files.paths)
         return len(self._files.paths)
 
+    def remote_rows(self) -> RemoteRows | None:
+        assert self._paths is not None
+        return self._paths.remote_rows()
+
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         assert self._files is not None
         return self._files.sources(rows)
+
+    def unmatched(self) -> Iterable[Unmatched]:
+        from dali_lab.operators.readers.unmatched import beside_folders, beside_list
+
+        assert self._paths is not None
+        exact = self.value("case_sensitive_filter")
+        if self.value("file_list") is not None:
+            match = matcher(self.value("file_filters"), exact)
+            yield from beside_list(
+                self._paths.names, match, "files beside the listed ones that no line of the list names"
+            )
+        elif self.value("files") is None:
+            folders = self.value("dir_filters")
+            match_folder = None if folders is None else matcher(folders, exact)
+            yield from beside_folders(self.value("file_root"), match_folder, self._paths.names)
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         assert self._files is not None

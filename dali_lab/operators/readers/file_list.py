@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import Entry, list_folder, list_folders, read_file
+from dali_lab.io.locations import folder_of, is_remote, join
 from dali_lab.model.errors import ArgumentError
 
 IMAGE_FILTERS = (
@@ -94,18 +96,16 @@ def find_files(
         given = np.arange(len(files)) if labels is None else _as_labels(labels)
         root, names = file_root or "", [os.fspath(name) for name in files]
     elif file_list is not None:
-        root = os.path.dirname(file_list) if file_root is None else file_root
+        root = folder_of(file_list) if file_root is None else file_root
         names, given = _read_list(file_list)
     else:
         assert file_root is not None
-        match_file = _matcher(IMAGE_FILTERS if file_filters is None else file_filters, case_sensitive_filter)
-        match_folder = None if dir_filters is None else _matcher(dir_filters, case_sensitive_filter)
+        match_file = matcher(IMAGE_FILTERS if file_filters is None else file_filters, case_sensitive_filter)
+        match_folder = None if dir_filters is None else matcher(dir_filters, case_sensitive_filter)
         root = file_root
         names, given = _search(file_root, match_file, match_folder, label_folders)
-        return FileList(
-            [_join(root, name.removeprefix(_IN_ROOT)) for name in names], np.asarray(given, np.int32), names
-        )
-    return FileList([_join(root, name) for name in names], np.asarray(given, np.int32), names)
+        return FileList([join(root, name.removeprefix(_IN_ROOT)) for name in names], np.asarray(given, np.int32), names)
+    return FileList([join(root, name) for name in names], np.asarray(given, np.int32), names)
 
 
 def find_unlabelled(
@@ -120,13 +120,12 @@ def find_unlabelled(
     """
     if file_list is not None and files is None:
         try:
-            with open(file_list, "rb") as file:
-                files = [os.fsdecode(line) for line in file.read().split(b"\n") if line]
+            files = [os.fsdecode(line) for line in read_file(file_list).split(b"\n") if line]
         except OSError as error:
             raise ArgumentError(f"cannot read '{file_list}': {_reason(error)}", argument="file_list") from error
         if not files:
             raise ArgumentError(f"'{file_list}' has no lines", argument="file_list")
-        file_root = os.path.dirname(file_list) if file_root is None else file_root
+        file_root = folder_of(file_list) if file_root is None else file_root
         file_list = None
     return find_files(
         file_root, file_list, files, file_filters=(file_filter,), case_sensitive_filter=True, label_folders=False
@@ -156,9 +155,6 @@ def _check(
     for name, filters in (("file_filters", file_filters), ("dir_filters", dir_filters)):
         if filters is not None and len(filters) == 0:
             raise ArgumentError("is an empty list", argument=name)
-    for name, place in (("file_root", file_root), ("file_list", file_list)):
-        if place is not None and re.match(r"(s3|gs|https?)://", place):
-            raise ArgumentError(f"'{place}' is not in a local folder; remote storage is not read", argument=name)
 
 
 def _as_labels(labels: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -169,18 +165,10 @@ def _as_labels(labels: Sequence[int]) -> npt.NDArray[np.int64]:
     return numbers
 
 
-def _join(root: str, name: str) -> str:
-    """`name` in the folder `root`; an absolute name stands for itself."""
-    if not root or name.startswith(os.sep):
-        return name
-    return root + name if root.endswith(os.sep) else f"{root}{os.sep}{name}"
-
-
 def _read_list(file_list: str) -> tuple[list[str], list[int]]:
     """Names and labels from the lines of a file."""
     try:
-        with open(file_list, "rb") as file:
-            lines = file.read().split(b"\n")
+        lines = read_file(file_list).split(b"\n")
     except OSError as error:
         raise ArgumentError(f"cannot read '{file_list}': {_reason(error)}", argument="file_list") from error
     names: list[str] = []
@@ -222,9 +210,9 @@ def _search(
     names: list[str] = []
     labels: list[int] = []
     if not label_folders:
-        names += [_IN_ROOT + name for name in _files_in(root, match_file)]
-    for label, folder in enumerate(folders):
-        found = _files_in(_join(root, folder), match_file)
+        names += [_IN_ROOT + name for name in _files_in(entries(root, "file_root"), match_file)]
+    for label, (folder, listed) in enumerate(zip(folders, _entries_of(root, folders), strict=True)):
+        found = _files_in(listed, match_file)
         names += [f"{folder}{os.sep}{name}" for name in found]
         labels += [label] * len(found)
     if not names:
@@ -235,7 +223,7 @@ def _search(
     return names, labels if label_folders else [0] * len(names)
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def _is_folder(entry: Entry) -> bool:
     """Whether it is a folder or a link to one; a link that leads nowhere might be one, which would shift all labels."""
     try:
         return stat.S_ISDIR(entry.stat().st_mode) if entry.is_symlink() else entry.is_dir()
@@ -245,25 +233,36 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         ) from error
 
 
-def _files_in(folder: str, match: Callable[[str], object]) -> list[str]:
+def _files_in(listed: Sequence[Entry], match: Callable[[str], object]) -> list[str]:
     """Names of the files and links in a folder that match, sorted by their bytes."""
     found = [
         entry.name
-        for entry in entries(folder, "file_root")
+        for entry in listed
         if match(entry.name) and (entry.is_symlink() or entry.is_file(follow_symlinks=False))
     ]
     return sorted(found, key=os.fsencode)
 
 
-def entries(folder: str, argument: str) -> list[os.DirEntry[str]]:
+def entries(folder: str, argument: str) -> list[Entry]:
     """The entries of a folder; an :class:`ArgumentError` about `argument` if it cannot be listed."""
     try:
         if not folder:
             raise FileNotFoundError
-        with os.scandir(folder) as entries:
-            return list(entries)
+        return list_folder(folder)
     except OSError as error:
         raise ArgumentError(f"cannot list the folder '{folder}': {_reason(error)}", argument=argument) from error
+
+
+def _entries_of(root: str, folders: Sequence[str]) -> Iterator[list[Entry]]:
+    """The entries of folders in `root`; remote ones are listed at the same time."""
+    paths = [join(root, folder) for folder in folders]
+    if not is_remote(root):
+        yield from (entries(path, "file_root") for path in paths)
+        return
+    try:
+        yield from list_folders(paths)
+    except OSError as error:
+        raise ArgumentError(f"cannot list the folders in '{root}': {_reason(error)}", argument="file_root") from error
 
 
 def _reason(error: OSError) -> str:
@@ -280,7 +279,7 @@ def _reason(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def _matcher(patterns: Sequence[str], case_sensitive: bool) -> Callable[[str], object]:
+def matcher(patterns: Sequence[str], case_sensitive: bool) -> Callable[[str], object]:
     """A function that tells whether a name matches one of the patterns, by the rules of POSIX ``fnmatch``."""
     expression = "|".join(f"(?:{_as_expression(pattern)})" for pattern in patterns)
     return re.compile(expression, re.DOTALL if case_sensitive else re.DOTALL | re.IGNORECASE).fullmatch

@@ -9,20 +9,32 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.io.ranges import described, outside
+from dali_lab.io.locations import canonical, is_remote
+from dali_lab.io.ranges import described, outside, overlapping
+from dali_lab.io.roots import reach
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIDataType, numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.whole_files import can_read_compiled
 from dali_lab.schema import Call
 
+if TYPE_CHECKING:
+    from dali_lab.io.remote.parts import FileParts, Part
+    from dali_lab.operators.readers.look_ahead import RemoteRows
+
 Table = npt.NDArray[np.int64]
 
+Ranges = Iterable[tuple[Table, Table, Table]]
+"""Files, offsets and counts of the parts of some samples."""
+
+_MOST_HELD = 512
+"""Remote records that are held while parts of them are read."""
 _MOST_OPEN = 64
 """Files that a reader keeps open."""
 
@@ -33,6 +45,7 @@ class _Opened:
     __slots__ = ("_file", "handle", "state")
 
     def __init__(self, path: str) -> None:
+        reach(path)
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - it is shared by threads
         self.handle = self._file.fileno()
         found = os.fstat(self.handle)
@@ -70,12 +83,44 @@ class LargeFiles:
     """
 
     def __init__(self, names: Sequence[str], argument: str, *, ahead: bool = False) -> None:
-        self.names = names
+        self.names = names = [canonical(name) for name in names]
+        self._parts: FileParts | None = None
+        self._records: OrderedDict[Part, memoryview] = OrderedDict()
+        self._lock = threading.Lock()
+        if any(map(is_remote, names)):
+            self._open_remote(argument)
+            return
         self._ahead = ahead
         self._open: OrderedDict[int, _Opened] = OrderedDict()
-        self._lock = threading.Lock()
         self._states = [_checked(name, argument) for name in names]
         self.lengths = np.array([size for size, _ in self._states], np.int64)
+
+    def _open_remote(self, argument: str) -> None:
+        from dali_lab.io.files import infos
+        from dali_lab.io.remote.parts import FileParts
+
+        known = []
+        for name, found in zip(self.names, infos(self.names), strict=True):
+            if isinstance(found, OSError):
+                raise ArgumentError(f"cannot read '{name}': {found.strerror or found}", argument=argument) from found
+            known.append(found)
+        self.lengths = np.array([info.size for info in known], np.int64)
+        self._parts = FileParts(self.names, known)
+
+    def remote_rows(self, of_rows: Callable[[Table], Ranges]) -> RemoteRows | None:
+        """Samples to be requested ahead, by the ranges that they consist of; `None` where no file is remote."""
+        if self._parts is None:
+            return None
+        from dali_lab.io.remote.parts import Part
+        from dali_lab.operators.readers.look_ahead import RemoteRows
+
+        def parts(rows: Table) -> Iterator[Part]:
+            for files, offsets, counts in of_rows(rows):
+                inside = ~outside(offsets, counts, self.lengths[files])
+                table = (files[inside].tolist(), offsets[inside].tolist(), counts[inside].tolist())
+                yield from map(Part, *table)
+
+        return RemoteRows(self._parts, parts)
 
     def read(
         self,
@@ -85,6 +130,7 @@ class LargeFiles:
         counts: Table,
         sources: Sequence[str],
         dtype: DALIDataType = UINT8,
+        within: tuple[Table, Table] | None = None,
     ) -> Batch:
         """Parts of files as one-dimensional samples.
 
@@ -98,19 +144,37 @@ class LargeFiles:
             Names of the samples in errors.
         dtype
             Type of the elements.
+        within
+            Offset and bytes of the record that each part is in, where several parts of a record are read.
 
         Raises
         ------
         SampleError
-            If a file cannot be read or ends before its part.
+            If a file cannot be read or ends before its part, or parts overlap and are more than the files together.
         """
         wrong = outside(offsets, counts, self.lengths[files])
         if wrong.any():
             raise self._ends_early(call, files, offsets, counts, int(wrong.argmax()), sources)
+        if counts.sum() > self.lengths[np.unique(files)].sum():
+            self._refuse_overlap(call, files, offsets, counts, sources)
         out = Batch.allocate((counts // numpy_dtype(dtype).itemsize).reshape(-1, 1), dtype)
+        if self._parts is not None:
+            self._fill_remote(call, self._parts, files, offsets, counts, sources, out, within)
+            return out
         for rows in self._groups(files):
             self._fill(call, rows, files, offsets, counts, sources, out)
         return out
+
+    def _refuse_overlap(self, call: Call, files: Table, offsets: Table, counts: Table, sources: Sequence[str]) -> None:
+        """Raise where parts overlap: a damaged index may ask for the whole file in each sample."""
+        index = overlapping(files, offsets, counts)
+        if index is not None:
+            raise call.problem(
+                f"{described(offsets[index], counts[index])} of '{self.names[int(files[index])]}' overlap those of"
+                " another sample, and the samples are more than the file: its index is damaged, or not its own",
+                sample=index,
+                source=sources[index],
+            )
 
     def pages(self, file: int, offsets: Table, size: int) -> npt.NDArray[np.uint8]:
         """Pieces of one file that are equally long, ``uint8[N, size]``; those beyond its end are zeros.
@@ -122,10 +186,41 @@ class LargeFiles:
         """
         pages = np.zeros((len(offsets), size), np.uint8)
         inside = np.flatnonzero(~outside(offsets, size, self.lengths[file]))
+        if self._parts is not None:
+            row_files = np.full(len(inside), file)
+            found = self._taken(row_files, offsets[inside], np.full(len(inside), size))
+            for row, data in zip(inside.tolist(), found, strict=True):
+                pages[row] = np.frombuffer(data, np.uint8)
+            return pages
+        reach(self.names[file])
         with open(self.names[file], "rb", buffering=0) as opened:
             for row in inside.tolist():
                 _read_into(opened.fileno(), int(offsets[row]), pages[row])
         return pages
+
+    def pieces(self, files: Table, offsets: Table, counts: Table) -> list[bytes]:
+        """Small parts of files; those that lie beyond an end are empty.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be read.
+        """
+        found = [b""] * len(files)
+        inside = ~outside(offsets, counts, self.lengths[files])
+        if self._parts is not None:
+            rows = np.flatnonzero(inside)
+            for row, data in zip(rows.tolist(), self._taken(files[rows], offsets[rows], counts[rows]), strict=True):
+                found[row] = bytes(data)
+            return found
+        for file in np.unique(files[inside]).tolist():
+            reach(self.names[file])
+            with open(self.names[file], "rb", buffering=0) as opened:
+                for row in np.flatnonzero(inside & (files == file)).tolist():
+                    piece = np.zeros(int(counts[row]), np.uint8)
+                    _read_into(opened.fileno(), int(offsets[row]), piece)
+                    found[row] = piece.tobytes()
+        return found
 
     def _groups(self, files: Table) -> Iterator[Table]:
         """Rows of few enough files to have them open together."""
@@ -187,12 +282,66 @@ class LargeFiles:
             if not complete:
                 raise self._ends_early(call, files, offsets, counts, row, sources)
 
+    def _taken(self, files: Table, offsets: Table, counts: Table) -> list[memoryview]:
+        """Parts of remote files; raises the first error."""
+        from dali_lab.io.remote.parts import Part
+
+        assert self._parts is not None
+        result = []
+        for data in self._parts.take(list(map(Part, files.tolist(), offsets.tolist(), counts.tolist()))):
+            if isinstance(data, OSError):
+                raise data
+            result.append(data)
+        return result
+
+    def _fill_remote(
+        self,
+        call: Call,
+        parts: FileParts,
+        files: Table,
+        offsets: Table,
+        counts: Table,
+        sources: Sequence[str],
+        out: Batch,
+        within: tuple[Table, Table] | None,
+    ) -> None:
+        from dali_lab.io.remote.parts import Part
+
+        begins, sizes = within or (offsets, counts)
+        wanted = list(map(Part, files.tolist(), begins.tolist(), sizes.tolist()))
+        found = parts.take(wanted) if within is None else self._held(parts, wanted)
+        for row, (data, begin, count) in enumerate(
+            zip(found, (offsets - begins).tolist(), counts.tolist(), strict=True)
+        ):
+            if isinstance(data, OSError):
+                raise _unreadable(call, row, sources, data) from data
+            piece = data[begin : begin + count]
+            if len(piece) < count:
+                raise self._ends_early(call, files, offsets, counts, row, sources)
+            if count:
+                out.array(row).reshape(-1).view(np.uint8)[:] = np.frombuffer(piece, np.uint8)
+
+    def _held(self, parts: FileParts, wanted: Sequence[Part]) -> list[memoryview | OSError]:
+        """Records of which parts are read one after the other; the latest are held for that."""
+        with self._lock:
+            have = {part: self._records[part] for part in wanted if part in self._records}
+        missing = [part for part in dict.fromkeys(wanted) if part not in have]
+        found: dict[Part, memoryview | OSError] = dict(have)
+        for part, data in zip(missing, parts.take(missing), strict=True):
+            found[part] = data
+            if not isinstance(data, OSError):
+                with self._lock:
+                    self._records[part] = data
+                    while len(self._records) > _MOST_HELD:
+                        self._records.popitem(last=False)
+        return [found[part] for part in wanted]
+
     def _ends_early(
         self, call: Call, files: Table, offsets: Table, counts: Table, index: int, sources: Sequence[str]
     ) -> Exception:
         path = self.names[int(files[index])]
         try:
-            length = os.stat(path).st_size
+            length = int(self.lengths[int(files[index])]) if is_remote(path) else os.stat(path).st_size
         except OSError as error:
             return _unreadable(call, index, sources, error)
         return call.problem(

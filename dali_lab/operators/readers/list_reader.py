@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import zlib
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,12 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.exclude_list import plain, read_exclude_list
 from dali_lab.model.errors import ArgumentError, UnlikeSampleError, as_ours
-from dali_lab.schema import Call, Operator, flag, integer
+from dali_lab.schema import Call, Operator, flag, integer, string
 from dali_lab.schema.source import Draw, Source
 
 if TYPE_CHECKING:
+    from dali_lab.operators.readers.look_ahead import LookAhead, RemoteRows
     from dali_lab.operators.readers.order import ReaderOrder
+    from dali_lab.operators.readers.rest_of_epoch import RestOfEpoch
+    from dali_lab.operators.readers.unmatched import Unmatched
 
 READER = (
     flag("random_shuffle", "Draw samples from a buffer of `initial_fill` samples.", important=True),
@@ -36,6 +41,14 @@ READER = (
     ),
     flag("dont_use_mmap", "Kept for programs that set it; files are read into memory.", advanced=True),
     integer("tensor_init_bytes", 1048576, "Kept for programs that set it.", advanced=True),
+    string(
+        "exclude_list",
+        None,
+        "Text file with the names of samples, or of files with samples, to leave out: ``dali-lab check`` writes it.",
+        widget="path",
+        advanced=True,
+        beyond_dali=True,
+    ),
 )
 """Arguments of all readers."""
 
@@ -62,12 +75,69 @@ class ListReader(Operator):
     random = True
     shuffles_list: ClassVar[bool] = True
 
+    def __init__(
+        self, values: Mapping[str, Any], connected: Iterable[str] = (), node: str = "", device: str = "cpu"
+    ) -> None:
+        self._excluded: frozenset[str] | None = None
+        super().__init__(values, connected, node, device)
+
     @abstractmethod
     def load(self) -> int:
         """Find the samples, and return their number; called once, before all other methods."""
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """The files of samples, by their places in the list; empty where there are none."""
+        return ()
+
+    def sample_names(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        """Names that tell samples apart wherever they stand in the list, as in exclude lists."""
+        return self.sources(rows)
+
+    @property
+    def excluded(self) -> frozenset[str]:
+        """Names of samples, and of files with samples, that are left out; the list is read once."""
+        if self._excluded is None:
+            self._excluded = self._read_excluded()
+        return self._excluded
+
+    def _read_excluded(self) -> frozenset[str]:
+        path = self.value("exclude_list")
+        if path is None:
+            return frozenset()
+        try:
+            return read_exclude_list(path)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise self.fail(f"cannot read '{path}': {reason}", "exclude_list") from error
+
+    def excludes(self, name: str) -> bool:
+        """Whether a sample or file of this name is left out."""
+        return bool(self.excluded) and plain(name) in self.excluded
+
+    def kept(self, size: int) -> npt.NDArray[np.int64] | None:
+        """Places in the list of the samples that are not left out; `None` where all are read.
+
+        Raises
+        ------
+        ArgumentError
+            If none is kept.
+        """
+        if not self.excluded:
+            return None
+        rows = np.arange(size, dtype=np.int64)
+        names, files = self.sample_names(rows), self.sources(rows) or ("",) * size
+        flags = [not (self.excludes(name) or self.excludes(file)) for name, file in zip(names, files, strict=True)]
+        kept = rows[np.array(flags, np.bool_)]
+        if not len(kept):
+            raise self.fail(f"'{self.value('exclude_list')}' leaves out all {size} samples", "exclude_list")
+        return kept if len(kept) < size else None
+
+    def remote_rows(self) -> RemoteRows | None:
+        """The parts of files that samples consist of, where some are remote; asked for after :meth:`load`."""
+        return None
+
+    def unmatched(self) -> Iterable[Unmatched]:
+        """Labels without files, and files without labels, beside the list; empty where it cannot be told."""
         return ()
 
     def source_names(self, call: Call) -> tuple[str, ...]:
@@ -93,45 +163,149 @@ class ListSource(Source):
         self._reader = reader
         self._seed = seed
         self._checkpointing = checkpointing
+        self._kept: npt.NDArray[np.int64] | None = None
+        self._look_ahead: LookAhead | None = None
+        self._rest: RestOfEpoch | None = None
 
     @functools.cached_property
     def _order(self) -> ReaderOrder:
-        from dali_lab.operators.readers.order import ReaderOrder
-
         reader = self._reader
         try:
-            return ReaderOrder(
-                reader.load(),
-                seed=self._seed,
-                random_shuffle=reader.value("random_shuffle"),
-                initial_fill=reader.value("initial_fill"),
-                shuffle_after_epoch=reader.values.get("shuffle_after_epoch", False),
-                shuffle_after_epoch_seed=reader.values.get("shuffle_after_epoch_seed"),
-                num_shards=reader.value("num_shards"),
-                shard_id=reader.value("shard_id"),
-                stick_to_shard=reader.value("stick_to_shard"),
-                pad_last_batch=reader.value("pad_last_batch"),
-                checkpointing=self._checkpointing,
-                shuffle_list=reader.shuffles_list,
-            )
-        except Exception as error:
+            size = reader.load()
+            self._kept = reader.kept(size)
+            size = size if self._kept is None else len(self._kept)
+            rows = reader.remote_rows()
+            if rows is not None:
+                from dali_lab.operators.readers.look_ahead import LookAhead
+
+                self._look_ahead = LookAhead(rows, self._new_order(size), self._kept)
+            return self._new_order(size)
+        except Exception as error:  # whatever opening raises must name the reader's node
             ours = as_ours(error)
             ours.locate(reader.node, reader.name)
             if ours is error:
                 raise
             raise ours from error
 
+    def _new_order(self, size: int, shards: tuple[int, int] | None = None) -> ReaderOrder:
+        """An order that has not begun; `shards` are another number of shards than the reader's, and one of them."""
+        from dali_lab.operators.readers.order import ReaderOrder
+
+        reader = self._reader
+        num_shards, shard_id = shards or (reader.value("num_shards"), reader.value("shard_id"))
+        return ReaderOrder(
+            size,
+            seed=self._seed,
+            random_shuffle=reader.value("random_shuffle"),
+            initial_fill=reader.value("initial_fill"),
+            shuffle_after_epoch=reader.values.get("shuffle_after_epoch", False),
+            shuffle_after_epoch_seed=reader.values.get("shuffle_after_epoch_seed"),
+            num_shards=num_shards,
+            shard_id=shard_id,
+            stick_to_shard=reader.value("stick_to_shard"),
+            pad_last_batch=reader.value("pad_last_batch"),
+            checkpointing=self._checkpointing,
+            shuffle_list=reader.shuffles_list,
+        )
+
     def draw(self, batch_size: int) -> Draw:
-        return Draw(batch_size, self._order.next_batch(batch_size))
+        if self._rest is not None:
+            places = self._next_of_rest(batch_size)
+        else:
+            places = self._order.next_batch(batch_size)
+            if self._look_ahead is not None:
+                self._look_ahead.drawn(batch_size, self._order)
+        return Draw(batch_size, places if self._kept is None else self._kept[places])
+
+    def _next_of_rest(self, count: int) -> npt.NDArray[np.int64]:
+        """Places of the next samples of the rest of an epoch, and of the next epoch once it is over."""
+        assert self._rest is not None
+        found = np.array([] if self._rest.over else self._rest.next_batch(count), np.int64)
+        if len(found) < count:
+            self._rest = None
+            found = np.concatenate([found, self._order.next_batch(count - len(found))])
+        if self._look_ahead is not None:
+            self._look_ahead.drawn_apart(found, self._order)
+        return found
+
+    def skip(self, count: int) -> None:
+        """Pass over samples."""
+        self.skip_batches(1, count)
+
+    def skip_batches(self, batches: int, batch_size: int) -> None:
+        for _ in range(batches):
+            if self._rest is not None:
+                self._next_of_rest(batch_size)
+            else:
+                self._order.next_batch(batch_size)
+        if self._look_ahead is not None:
+            self._look_ahead.follow(self._order)
+
+    def next_places(self, count: int) -> npt.NDArray[np.int64]:
+        """Places in the list, without those that are left out, of the next samples, which are passed over."""
+        return self._order.next_batch(count)
+
+    @functools.cached_property
+    def _kept_mark(self) -> int | None:
+        """A number that tells which samples are kept; `None` where all are."""
+        return None if self._kept is None else zlib.crc32(self._kept.tobytes())
 
     def state(self) -> Any:
-        return self._order.get_state()
+        state = self._order.get_state() if self._rest is None else self._rest.state()
+        return state if self._kept is None else {**state, "kept": self._kept_mark}
 
     def restore(self, state: Any) -> None:
-        self._order.set_state(state)
+        order = self._order
+        for each in state.get("shards", (state,)):
+            if ("state" in each or "rest" in each) and each.get("kept") != self._kept_mark:
+                raise ValueError("the saved state is that of a reader that left out other samples (exclude_list)")
+        self._rest = None
+        if "shards" in state or "rest" in state:
+            self._restore_rest(state)
+        else:
+            order.set_state(state)
+        if self._look_ahead is not None:
+            self._look_ahead.follow(order)
+
+    def _restore_rest(self, state: Any) -> None:
+        """Go on with the rest of an epoch that another number of shards began."""
+        from dali_lab.operators.readers.rest_of_epoch import RestOfEpoch, merged
+
+        order = self._order
+        if "shards" in state:
+            count = len(state["shards"])
+            rest = merged(
+                state["shards"], [self._new_order(order.size, (count, shard)) for shard in range(count)], order
+            )
+        else:
+            rest = RestOfEpoch.restored(state, order)
+        order.begin_epoch(rest.engine, rest.epoch)
+        self._rest = rest if rest.places else None
+
+    def close(self) -> None:
+        if self._look_ahead is not None:
+            self._look_ahead.close()
 
     def meta(self) -> Mapping[str, int]:
-        return self._order.meta()
+        whole = self._order.meta()
+        return whole if self._rest is None else self._rest.meta(whole)
+
+    def names(self, places: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        """Names of samples by their places in the list, without those that are left out."""
+        return self._reader.sample_names(self._rows(places))
+
+    def files(self, places: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        """Files of samples by their places in the list, without those that are left out."""
+        return self._reader.sources(self._rows(places))
+
+    def unmatched(self) -> Iterable[Unmatched]:
+        """Labels without files, and files without labels, that the reader finds beside its list."""
+        self.meta()
+        return self._reader.unmatched()
+
+    def _rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        self.meta()
+        return places if self._kept is None else self._kept[places]
 
 
 def check_alike(call: Call, output: int, arrays: Sequence[npt.NDArray[np.generic]], sources: Sequence[str]) -> None:

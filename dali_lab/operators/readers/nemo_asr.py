@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import read_file
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT64, UINT8
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.audio import decode_sounds
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
+from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.operators.readers.whole_files import Paths, read_files
 from dali_lab.schema import Arg, Call, Output, flag, number, register, strings
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Extent
+
+if TYPE_CHECKING:
+    from dali_lab.operators.readers.unmatched import Unmatched
 
 
 class Entry(NamedTuple):
@@ -125,8 +131,28 @@ class NemoAsr(ListReader):
         rest = {"sample_rate": Extent((), FLOAT), "text": Extent((-1,), UINT8), "index": Extent((1,), INT64)}
         return (sound, *(rest[output.name] for output in self.present_outputs(self.values)[1:]))
 
+    def remote_rows(self) -> RemoteRows | None:
+        assert self._paths is not None
+        return self._paths.remote_rows()
+
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         return tuple(self._entries[row].path for row in rows.tolist())
+
+    def sample_names(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        entries = [self._entries[row] for row in rows.tolist()]
+        return tuple(f"{each.path} at {each.offset:g} s" if each.offset > 0 else each.path for each in entries)
+
+    def unmatched(self) -> Iterable[Unmatched]:
+        from dali_lab.operators.readers.file_list import matcher
+        from dali_lab.operators.readers.unmatched import beside_list
+
+        assert self._paths is not None
+        paths = self._paths.names
+        endings = sorted({f"*{os.path.splitext(path)[1]}" for path in paths} - {"*"})
+        if endings:
+            yield from beside_list(
+                paths, matcher(endings, False), "files beside the sounds that no line of a manifest names"
+            )
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         from dali_lab.codecs.audio import peek_audio
@@ -176,8 +202,7 @@ def read_manifest(path: str, low: float, high: float, *, read_text: bool) -> lis
         If the manifest cannot be read, or a line is damaged; it names the line.
     """
     try:
-        with open(path, "rb") as file:
-            lines = file.read().split(b"\n")
+        lines = read_file(path).split(b"\n")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ArgumentError(f"cannot read '{path}': {reason}", argument="manifest_filepaths") from error
@@ -187,7 +212,7 @@ def read_manifest(path: str, low: float, high: float, *, read_text: bool) -> lis
         if not line.strip():
             continue
         if not line.lstrip().startswith(b"{"):
-            _skip(path, row, "is no object")
+            _skip(path, row, "is not an object")
             continue
         try:
             said = decode(line)

@@ -198,6 +198,42 @@ class ReaderOrder:
             self.next_batch(min(batch_size, age))
             age -= batch_size
 
+    def rest_of_epoch(self) -> tuple[list[int], int, int]:
+        """Go on to the end of the epoch.
+
+        Returns
+        -------
+        tuple
+            The places that were still to be given, without padding; the state of the engine behind them; the number of
+            the next epoch.
+        """
+        self._catch_up()
+        state, setup = self._walk.state, self._walk.setup
+        epoch = state[walk.CONSUMED]
+        shard = self.shard_id if self.stick_to_shard else (self.shard_id + epoch) % self.num_shards
+        size = self.size * (shard + 1) // self.num_shards - self.size * shard // self.num_shards
+        setup[walk.PAD] = 0
+        places = self._walk.next_batch(max(0, size - state[walk.RETURNED]))
+        setup[walk.PAD] = int(self.pad_last_batch)
+        return places, state[walk.ENGINE], epoch + 1
+
+    def following_epoch(self, number: int) -> int:
+        """The number by which an epoch begins after the rest of another one: shards begin with their own part.
+
+        Only a list that is shuffled in each epoch depends on it.
+        """
+        return number if self._after_epoch else 0
+
+    def begin_epoch(self, engine: int, number: int) -> None:
+        """Go on with an epoch, from the state of the engine with which it begins.
+
+        Raises
+        ------
+        ValueError
+            If there is no such state.
+        """
+        self._skip_to(engine, number, 0, 1)
+
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go on from where :meth:`get_state` was called, of an order with the same arguments.
 

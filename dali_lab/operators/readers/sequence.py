@@ -14,6 +14,7 @@ from dali_lab.model.dtypes import UINT8, DALIImageType
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, entries
 from dali_lab.operators.readers.list_reader import READER, ListReader
+from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.operators.readers.whole_files import Paths, read_files
 from dali_lab.schema import Arg, Call, Output, integer, register, string
 from dali_lab.schema.arguments import REQUIRED
@@ -81,6 +82,10 @@ class Sequence(ListReader):
     def extents(self) -> tuple[Extent, ...]:
         shape = (self.value("sequence_length"), -1, -1, _CHANNELS[self.value("image_type")])
         return (Extent(shape, UINT8, "FHWC"),)
+
+    def remote_rows(self) -> RemoteRows | None:
+        assert self._paths is not None
+        return self._paths.remote_rows(lambda rows: self._frames[rows].reshape(-1))
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         assert self._paths is not None

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.locations import canonical, is_remote, shown
+from dali_lab.io.roots import OutsideRootsError, limited, reach
 from dali_lab.model.batch import Batch
 from dali_lab.model.buffers import buffer
 from dali_lab.model.dtypes import UINT8
 from dali_lab.schema import Call
+
+if TYPE_CHECKING:
+    from dali_lab.io.remote.parts import FileParts
+    from dali_lab.operators.readers.look_ahead import RemoteRows
+
+Rows = npt.NDArray[np.int64]
 
 _FIRST_GUESS = 64 << 10
 _LARGE = 1 << 30
@@ -28,10 +37,17 @@ class Paths:
         ``int64[N]``, where each path begins, as the C library takes it: encoded, with a zero byte at its end.
     typical
         Bytes that a file has, as far as is known: how much memory is made ready for one.
+    parts
+        Reads the files where some are remote, else `None`.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.names = names
+        self.names = names = [canonical(name) if "://" in name else name for name in names]
+        self.parts: FileParts | None = None
+        if any("://" in name and is_remote(name) for name in names):
+            from dali_lab.io.remote.parts import FileParts
+
+            self.parts = FileParts(names)
         self.typical: float = _FIRST_GUESS
         encoded = [_encoded(name) for name in names]
         self._bytes = np.frombuffer(b"\0".join(encoded) + b"\0", np.uint8)
@@ -40,6 +56,18 @@ class Paths:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def remote_rows(self, of_rows: Callable[[Rows], Rows] | None = None) -> RemoteRows | None:
+        """The files of samples, to be requested ahead: by default one each at its place; `None` if none is remote."""
+        if self.parts is None:
+            return None
+        from dali_lab.io.remote.parts import Part
+        from dali_lab.operators.readers.look_ahead import RemoteRows
+
+        def parts(rows: Rows) -> list[Part]:
+            return [Part(file) for file in (rows if of_rows is None else of_rows(rows)).tolist()]
+
+        return RemoteRows(self.parts, parts)
 
 
 def _encoded(name: str) -> bytes:
@@ -78,11 +106,54 @@ def read_files(
     SampleError
         If a file cannot be opened or read; it names the file.
     """
-    batch = _read_compiled(paths, rows) if can_read_compiled() else None
+    check_reach(call, paths, rows, per_sample=per_sample)
+    if paths.parts is not None:
+        batch: Batch | None = _read_remote(call, paths, paths.parts, rows, sources, per_sample)
+    else:
+        batch = _read_compiled(paths, rows) if can_read_compiled() else None
     if batch is None:
         batch = _read_one_by_one(call, [paths.names[index] for index in rows.tolist()], per_sample)
     batch.sources = sources
     return batch
+
+
+def check_reach(call: Call, paths: Paths, rows: npt.NDArray[np.int64], *, per_sample: int = 1) -> None:
+    """Ask for each file whether it may be read here.
+
+    Raises
+    ------
+    SampleError
+        If one lies outside the roots; it names the file.
+    """
+    if not limited():
+        return
+    for index, row in enumerate(rows.tolist()):
+        try:
+            reach(paths.names[row])
+        except OutsideRootsError as error:
+            reason = f"cannot read the file: {error.strerror}"
+            raise call.problem(reason, sample=index // per_sample, source=paths.names[row]) from error
+
+
+def _read_remote(
+    call: Call, paths: Paths, parts: FileParts, rows: npt.NDArray[np.int64], sources: Sequence[str], per_sample: int
+) -> Batch:
+    """The files as they come from their stores, each in memory of its own."""
+    from dali_lab.io.remote.parts import Part
+
+    arrays = []
+    for index, data in enumerate(parts.take([Part(file) for file in rows.tolist()])):
+        if isinstance(data, OSError):
+            name = shown(paths.names[int(rows[index])])
+            raise call.problem(
+                f"cannot read the file '{name}': {data.strerror or data}",
+                sample=index // per_sample,
+                source=shown(sources[index]) if sources else name,
+            ) from data
+        arrays.append(np.frombuffer(data, np.uint8) if len(data) else np.empty(0, np.uint8))
+    addresses = np.array([array.ctypes.data for array in arrays], np.int64)
+    sizes = np.array([len(array) for array in arrays], np.int64)
+    return Batch(addresses, sizes.reshape(-1, 1), UINT8, "", tuple(arrays))
 
 
 def _read_compiled(paths: Paths, rows: npt.NDArray[np.int64]) -> Batch | None:

@@ -11,9 +11,9 @@ from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, is_contiguous, over_elements
 from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, FLOAT64, UINT8, DALIDataType
-from dali_lab.model.errors import AxisError, InputError
 from dali_lab.model.promotion import is_float, is_integer
-from dali_lab.schema import Arg, Call, Input, OneOf, Operator, Output, flag, integers
+from dali_lab.schema import Call, Input, Operator, Output, flag
+from dali_lab.schema.axes import ONE_WAY, axes_arguments, chosen_axes
 
 Array = npt.NDArray[Any]
 _SUMMED = {
@@ -25,13 +25,9 @@ _LARGE = (dtypes.UINT16, dtypes.INT32, dtypes.UINT32, dtypes.INT64, dtypes.UINT6
 """Types of which, or of the squares of which, FLOAT does not hold all numbers."""
 DATA = Input("data", kind="tensor", doc="Any tensors.")
 AXES = (
-    integers(
-        "axes",
-        None,
-        "Axes to reduce; all by default, none for an empty list. Negative ones count from the end.",
-        important=True,
+    *axes_arguments(
+        "Axes to reduce; all by default, none for an empty list. Negative ones count from the end.", important=True
     ),
-    Arg("axis_names", "layout", None, "The same by their letters in the layout; excludes `axes`."),
     flag("keep_dims", "Keep reduced axes with one element."),
 )
 
@@ -48,40 +44,13 @@ class Reduction(Operator):
         ),
     )
     on_gpu = True
-    rules = (OneOf("axes", "axis_names"),)
+    rules = (ONE_WAY,)
     gpu_tolerance = (4e-3, "numbers add up in float64; a sum of 2**15 in float32, as on the CPU, has steps of 0.004")
 
     def axes_of(self, call: Call, data: Batch) -> tuple[int, ...]:
-        """The axes to reduce, in order.
-
-        Raises
-        ------
-        AxisError
-            If one does not exist.
-        InputError
-            If one is given twice.
-        OperatorError
-            If a letter is not in the layout.
-        """
-        names = self.value("axis_names")
-        if names is not None:
-            for letter in names:
-                if letter not in data.layout:
-                    raise call.problem(f"'{letter}' is not in the layout '{data.layout}'", argument="axis_names")
-            axes = [data.layout.index(letter) for letter in names]
-        elif self.value("axes") is None:
-            return tuple(range(data.ndim))
-        else:
-            axes = []
-            for axis in self.value("axes"):
-                if not -data.ndim <= axis < data.ndim:
-                    message = f"{axis} is not an axis of {data.ndim} dimensions"
-                    raise call.problem(message, argument="axes", kind=AxisError)
-                axes.append(axis % data.ndim)
-        if len(set(axes)) != len(axes):
-            argument = "axes" if names is None else "axis_names"
-            raise call.problem(f"an axis is given twice: {axes}", argument=argument, kind=InputError)
-        return tuple(sorted(axes))
+        """The axes to reduce, in order; raises the errors of :func:`~dali_lab.schema.axes.chosen_axes`."""
+        axes = chosen_axes(call, data)
+        return tuple(range(data.ndim)) if axes is None else tuple(sorted(axes))
 
     def reduced(
         self,

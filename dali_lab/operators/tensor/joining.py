@@ -8,6 +8,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.schema import Call, Case, ErrorCase, Input, OneOf, Operator, Output, integer, register, samples, string
+from dali_lab.schema.axes import lettered_axes, numbered_axes
 
 _INPUTS = (Input("inputs", kind="tensor", doc="Tensors to join.", variadic=True),)
 
@@ -72,16 +73,10 @@ class Cat(_Joining):
         self._check_kinds(call, batches)
         ndim = batches[0].ndim
         layout = batches[0].layout
-        name = self.value("axis_name")
-        if name is not None:
-            axis = layout.find(name)
-            if axis < 0:
-                raise call.problem(f"'{name}' is not in the layout '{layout}'", argument="axis_name")
-        else:
-            axis = self.value("axis")
-            if not -ndim <= axis < ndim:
-                raise call.problem(f"{axis} is not an axis of {ndim} dimensions", argument="axis")
-            axis %= ndim
+        (axis,) = (
+            lettered_axes(call, layout, "axis_name")
+            or numbered_axes(call, np.array([self.value("axis")], np.int64), ndim, "axis").tolist()
+        )
         others = [d for d in range(ndim) if d != axis]
         batches = self._filled(call, batches, axis, others)
         for index, batch in enumerate(batches):
@@ -169,7 +164,7 @@ class Stack(_Joining):
         ndim = first.ndim
         axis = self.value("axis")
         if not (-ndim if ndim else 0) <= axis <= ndim:
-            raise call.problem(f"{axis} is no place for a new axis beside {ndim}", argument="axis")
+            raise call.problem(f"{axis} is not a place for a new axis beside {ndim}", argument="axis")
         axis %= ndim + 1
         for index, batch in enumerate(batches):
             message = f"input {index} has shape {{:t}}, input 0 {{:t}}"

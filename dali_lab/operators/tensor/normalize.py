@@ -12,8 +12,9 @@ from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import over_elements
 from dali_lab.operators.math.elementwise import apply
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, PerSample, register, samples
-from dali_lab.schema.presets import flag, integer, integers, number
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.axes import ONE_WAY, axes_arguments, chosen_axes
+from dali_lab.schema.presets import flag, integer, number
 
 Array = npt.NDArray[Any]
 _DIRECT = (dtypes.UINT8, dtypes.FLOAT)
@@ -62,15 +63,14 @@ class Normalize(Operator):
             arrays_are_nodes=True,
             important=True,
         ),
-        integers("axes", None, "Axes along which mean and deviation are found; all by default.", minimum=0),
-        Arg("axis_names", "layout", None, "The same by their letters in the layout; excludes `axes`."),
+        *axes_arguments("Axes along which mean and deviation are found; all by default.", minimum=0),
         number("shift", 0.0, "The value that the mean becomes."),
         number("scale", 1.0, "Factor of the result, for integer types."),
         number("epsilon", 0.0, "Added to the variance, against small divisors.", minimum=0.0),
         integer("ddof", 0, "Subtracted from the number of elements where the variance is found."),
         Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )
-    rules = (OneOf("axes", "axis_names"),)
+    rules = (ONE_WAY,)
     differs = "bool, float16 and 64-bit types are taken too."
     example = '>>> fn.normalize(images, axis_names="HW", dtype=types.FLOAT)'
 
@@ -135,17 +135,8 @@ class Normalize(Operator):
             apply(saturate_into, out, [target])
 
     def _axes(self, call: Call, data: Batch) -> tuple[int, ...]:
-        names = self.value("axis_names")
-        if names is not None:
-            for letter in names:
-                if letter not in data.layout:
-                    raise call.problem(f"'{letter}' is not in the layout '{data.layout}'", argument="axis_names")
-            return tuple(sorted({data.layout.index(letter) for letter in names}))
-        axes = self.value("axes")
+        axes = chosen_axes(call, data, repeated=True)
         if axes is not None:
-            for axis in axes:
-                if axis >= data.ndim:
-                    raise call.problem(f"{axis} is not an axis of {data.ndim} dimensions", argument="axes")
             return tuple(sorted(set(axes)))
         reduced = np.ones(data.ndim, bool)
         for name in ("mean", "stddev"):

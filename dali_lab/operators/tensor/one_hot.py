@@ -58,7 +58,7 @@ class OneHot(Operator):
         source = labels.replaced(shapes=np.zeros((len(labels), 0), np.int64), layout="") if scalar else labels
         axis = self.value("axis")
         if axis > source.ndim:
-            raise call.problem(f"{axis} is no place for a new axis beside {source.ndim}", argument="axis")
+            raise call.problem(f"{axis} is not a place for a new axis beside {source.ndim}", argument="axis")
         axis = source.ndim if axis < 0 else axis
         name = self.value("axis_name")
         if name is not None and source.ndim and not source.layout:

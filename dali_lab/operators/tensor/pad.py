@@ -10,7 +10,8 @@ import numpy.typing as npt
 from dali_lab.kernels.streams import truncated
 from dali_lab.model.batch import Batch
 from dali_lab.operators.tensor.shapes_of_output import Rows, integer_table, integer_tables
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, PerSample, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.axes import ONE_WAY, axes_arguments, lettered_axes, numbered_axes, refuse_repeated
 from dali_lab.schema.presets import integers, number
 
 _NONE_GIVEN = {"shape": -1, "align": 1}
@@ -34,8 +35,7 @@ class Pad(Operator):
     differs = "FLOAT64 is allowed."
     arguments = (
         number("fill_value", 0.0, "Value of the padding; integers drop fractions.", tensor=True, important=True),
-        integers("axes", None, "Axes to pad, all by default; −1 is the last.", tensor=True),
-        Arg("axis_names", "layout", None, "The same by their letters in the layout; excludes `axes`."),
+        *axes_arguments("Axes to pad, all by default; −1 is the last.", tensor=True),
         integers("align", None, "Extents become multiples of these, or of the one.", tensor=True),
         integers(
             "shape",
@@ -45,7 +45,7 @@ class Pad(Operator):
             important=True,
         ),
     )
-    rules = (OneOf("axes", "axis_names"),)
+    rules = (ONE_WAY,)
     start = {"axis_names": "HW"}
     example = '>>> fn.pad(images, axis_names="HW", align=[32, 32], fill_value=0)'
 
@@ -95,16 +95,10 @@ class Pad(Operator):
 
     def _axes(self, call: Call, data: Batch) -> Iterator[tuple[Rows, npt.NDArray[np.int64]]]:
         """Axes to pad: sample indices, and their ``int64[n, K]``; an empty list stands for every axis."""
-        names = self.value("axis_names")
         batch = call.batches.get("axes")
-        if names:
-            for letter in names:
-                if letter not in data.layout:
-                    raise call.problem(f"'{letter}' is not in the layout '{data.layout}'", argument="axis_names")
-            row = [data.layout.index(letter) for letter in names]
-        else:
-            row = list(self.values["axes"] or range(data.ndim))
-        argument = "axis_names" if names else "axes"
+        row = lettered_axes(call, data.layout)
+        argument = "axis_names" if row else "axes"
+        row = row or list(self.values["axes"] or range(data.ndim))
         if batch is None:
             yield slice(None), self._checked(call, data, np.tile(np.array(row, np.int64), (len(data), 1)), argument)
             return
@@ -115,14 +109,8 @@ class Pad(Operator):
 
     @staticmethod
     def _checked(call: Call, data: Batch, table: npt.NDArray[np.int64], argument: str) -> npt.NDArray[np.int64]:
-        wrong = (table < -data.ndim) | (table >= data.ndim)
-        if wrong.any():
-            sample, place = np.argwhere(wrong)[0]
-            raise call.problem(f"{table[sample, place]} is not an axis of {data.ndim} dimensions", argument="axes")
-        table = table % max(data.ndim, 1)
-        ordered = np.sort(table, axis=1)
-        if (ordered[:, 1:] == ordered[:, :-1]).any():
-            raise call.problem("an axis is given twice", argument=argument)
+        table = numbered_axes(call, table, data.ndim)
+        refuse_repeated(call, table, argument)
         return table
 
     def _table(self, call: Call, name: str, rows: Rows, count: int) -> npt.NDArray[np.int64] | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from dali_lab.model.batch import Batch
 from dali_lab.operators.tensor.shapes_of_output import integer_table
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, integers, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, OneOf, Operator, Output, register, samples
+from dali_lab.schema.axes import axes_arguments, lettered_axes, refuse_repeated
 
 
 @register
@@ -18,38 +21,31 @@ class Squeeze(Operator):
     inputs = (Input("data", kind="tensor", doc="Tensors to squeeze."),)
     on_gpu = True
     arguments = (
-        integers(
-            "axes",
-            None,
+        *axes_arguments(
             "Axes to remove; indices beyond the last axis are passed over, and with a negative one nothing is removed.",
             tensor=True,
             important=True,
         ),
-        Arg("axis_names", "layout", None, "Axes to remove, by their letters; excludes `axes`."),
     )
     rules = (OneOf("axes", "axis_names", needed=True),)
     example = '>>> fn.squeeze(gray, axis_names="C")'
 
     def run(self, call: Call, data: Batch) -> Batch:
         axes = self._axes(call, data)
-        if len(set(axes)) != len(axes):
-            raise call.problem(f"an axis is given twice: {axes}", argument="axes")
+        named_by = "axes" if self.has("axes") else "axis_names"
+        refuse_repeated(call, np.array([axes], np.int64), named_by)
         # As in NVIDIA DALI, a negative index hides those after it in order: nothing is removed then.
         gone = set() if axes and min(axes) < 0 else {axis for axis in axes if axis < data.ndim}
         kept = [axis for axis in range(data.ndim) if axis not in gone]
         shapes = data.shapes[:, kept]
         message = f"axes {sorted(gone)} of shape {{:t}} have more than one element"
-        named_by = "axes" if self.has("axes") else "axis_names"
         call.refuse(shapes.prod(axis=1) != data.sizes, message, data.shapes, argument=named_by)
         return data.replaced(shapes=shapes, layout="".join(data.layout[axis] for axis in kept) if data.layout else "")
 
     def _axes(self, call: Call, data: Batch) -> list[int]:
-        names = self.value("axis_names")
-        if names is not None:
-            for letter in names:
-                if letter not in data.layout:
-                    raise call.problem(f"'{letter}' is not in the layout '{data.layout}'", argument="axis_names")
-            return [data.layout.index(letter) for letter in names]
+        lettered = lettered_axes(call, data.layout)
+        if lettered is not None:
+            return lettered
         batch = call.batches.get("axes")
         if batch is None:
             return list(self.value("axes"))

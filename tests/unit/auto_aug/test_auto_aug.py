@@ -148,7 +148,7 @@ def test_policy_names_its_augmentations_apart() -> None:
         (lambda: Policy("p", 0, []), ("auto_aug.Policy", "num_magnitude_bins", "0")),
         (lambda: Policy("p", 5, "x"), ("sub_policies",)),
         (lambda: Policy("p", 5, [[(a.rotate, 0.5)]]), ("step",)),
-        (lambda: Policy("p", 5, [[("rotate", 0.5, 1)]]), ("no augmentation",)),
+        (lambda: Policy("p", 5, [[("rotate", 0.5, 1)]]), ("not an augmentation",)),
         (lambda: Policy("p", 5, [[(a.rotate, 1.5, 1)]]), ("probability", "1.5")),
         (lambda: Policy("p", 5, [[(a.rotate, 0.5, 7)]]), ("[0, 4]", "7")),
         (lambda: Policy("p", 5, [[(a.rotate, 0.5, None)]]), ("rotate", "None")),

@@ -200,7 +200,7 @@ def test_names_that_are_no_text_are_refused() -> None:
     for name in (b"decoded", b"file_root", b"angle"):
         with contextlib.suppress(FormatError):
             problems(dali_proto.loads(data.replace(name, b"\xff" * len(name))))
-    with pytest.raises(FormatError, match="is no text"):
+    with pytest.raises(FormatError, match="is not text"):
         dali_proto.loads(data.replace(b"decoded", b"\xff" * 7))
 
 

@@ -41,7 +41,7 @@ def test_what_was_dumped_is_loaded(ending: str, tmp_path: Path) -> None:
     assert back.outputs == example().outputs
 
 
-@pytest.mark.parametrize("to", ["json", "dali-serialized", "python", "nvidia-python", "pytorch", "dot", "svg"])
+@pytest.mark.parametrize("to", ["json", "dali-serialized", "python", "nvidia-python", "pytorch", "ray", "dot", "svg"])
 def test_every_form_can_be_named(to: str, tmp_path: Path) -> None:
     path = tmp_path / "without_ending"
     formats.dump(example(), path, to)
@@ -106,7 +106,7 @@ def test_uncompressed_text_and_none_at_all() -> None:
     whole = picture()
     with_text = whole[:-12] + png._chunk(b"iTXt", content) + whole[-12:]
     assert set(png.loads(with_text).nodes) == set(example().nodes)
-    for data, words in ((whole, "no graph inside"), (with_text[:-90], "cut off"), (b"GIF", "no PNG")):
+    for data, words in ((whole, "no graph inside"), (with_text[:-90], "cut off"), (b"GIF", "not a PNG")):
         with pytest.raises(FormatError, match=words):
             png.loads(data)
 

@@ -152,7 +152,7 @@ def test_comments_stay_with_their_nodes() -> None:
         (PROGRAM, None, "several pipelines here: by_function, needs"),
         (PROGRAM, "by_functoin", "did you mean 'by_function'"),
         (PROGRAM, "needs", "missing 1 required positional argument"),
-        ("def broken(", None, "no Python"),
+        ("def broken(", None, "not Python"),
     ],
 )
 def test_failures_say_where(text: str, name: str | None, words: str) -> None:

@@ -197,7 +197,7 @@ def test_debug_mode_is_left_out_of_tracing() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"import os\n# caf\xe9\n", "line 2: this is no text in utf-8"),
+        (b"import os\n# caf\xe9\n", "line 2: this is not text in utf-8"),
         ("import os\n".encode("utf-16"), "encoding"),
         (b"import os\n\0", "line 2: there is a zero byte"),
         (b"# coding: no-such-coding\n", "no-such-coding"),

@@ -81,7 +81,7 @@ def test_a_change_beside_a_picture_is_seen(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("coarse/0.boxes.npy", b"no array", "0.boxes.npy is no array"),
+        ("coarse/0.boxes.npy", b"no array", "0.boxes.npy is not an array"),
         ("coarse/0.txt", b"cat 1 2", "0.txt has no boxes as YOLO"),
         ("coarse/0.txt", b"1 0.5 0.5\n", "0.txt has no boxes as YOLO"),
     ],

@@ -18,6 +18,8 @@ from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery import built_in_folder, load_entry
 from dali_lab.gallery.making import new_entry
 from dali_lab.graph.verification import verify
+from dali_lab.io.roots import Roots
+from dali_lab.studio.permissions import Permissions
 from dali_lab.studio.session import Session
 
 Json = dict[str, Any]
@@ -43,7 +45,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def ask(project: Path) -> Iterator[Ask]:
     """Asks a session and waits for the answer."""
-    session = Session(root=project)
+    session = Session(root=project, permissions=Permissions(Roots(["/"])))
     answers: queue.Queue[tuple[Json, list[bytes]]] = queue.Queue()
     port = session.attach(lambda message, buffers: answers.put((message, buffers)))
 

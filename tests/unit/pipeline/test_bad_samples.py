@@ -24,39 +24,26 @@ TOTAL = SIZE * BATCHES
 Rows = list[list[np.ndarray]]
 
 
-def write_pictures(folder: Path) -> list[str]:
+def write_picture(path: Path, index: int) -> None:
     import cv2
 
-    rng = np.random.default_rng(1)
-    paths = []
-    for index in range(TOTAL):
-        picture = cv2.resize(rng.integers(0, 255, (9, 12, 3), np.uint8), (60 + index, 48))
-        path = folder / f"{index:02}.jpg"
-        cv2.imwrite(str(path), picture)
-        paths.append(str(path))
-    return paths
+    noise = np.random.default_rng(index).integers(0, 255, (9, 12, 3), np.uint8)
+    cv2.imwrite(str(path), cv2.resize(noise, (60 + index, 48)))
 
 
-def write_sounds(folder: Path) -> list[str]:
-    paths = []
-    for index in range(TOTAL):
-        path = folder / f"{index:02}.wav"
-        with wave.open(str(path), "wb") as sound:
-            sound.setnchannels(1)
-            sound.setsampwidth(2)
-            sound.setframerate(8000)
-            sound.writeframes((np.arange(400 + index) * 7 % 3000).astype("<i2").tobytes())
-        paths.append(str(path))
-    return paths
+def write_sound(path: Path, index: int) -> None:
+    with wave.open(str(path), "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(8000)
+        sound.writeframes((np.arange(400 + index) * 7 % 3000).astype("<i2").tobytes())
 
 
-def write_arrays(folder: Path) -> list[str]:
-    paths = []
-    for index in range(TOTAL):
-        path = folder / f"{index:02}.npy"
-        np.save(path, np.full((4, 3), index, np.float32))
-        paths.append(str(path))
-    return paths
+def write_array(path: Path, index: int) -> None:
+    np.save(path, np.full((4, 3), index, np.float32))
+
+
+WRITERS = {".jpg": write_picture, ".wav": write_sound, ".npy": write_array}
 
 
 def no_header(path: str) -> None:
@@ -172,7 +159,7 @@ class Case:
     """A graph, the files that it reads, and how one of them is damaged."""
 
     graph: Callable[[Sequence[str], Sequence[int]], Any]
-    files: Callable[[Path], list[str]]
+    ending: str
     damage: Callable[[str], None]
     settings: tuple[tuple[str, Any], ...] = ()
 
@@ -184,32 +171,36 @@ class Case:
 CONDITIONAL = (("enable_conditionals", True),)
 EMULATED = (("gpu", "emulated"), ("device_id", 0))
 CASES = [
-    Case(trained, write_pictures, no_header),
-    Case(trained, write_pictures, cut_short),
-    Case(trained, write_pictures, gone),
-    Case(turned, write_pictures, no_header),
-    Case(turned, write_pictures, cut_short),
-    Case(mixed, write_pictures, cut_short),
-    Case(mixed, write_pictures, gone),
-    Case(decoded_late, write_pictures, no_header),
-    Case(in_branches, write_pictures, cut_short, CONDITIONAL),
-    Case(behind_condition, write_pictures, cut_short, CONDITIONAL),
-    Case(on_device, write_pictures, cut_short, EMULATED),
-    Case(on_device, write_pictures, no_header, EMULATED),
-    Case(heard, write_sounds, no_header),
-    Case(heard, write_sounds, gone),
-    Case(arrays, write_arrays, cut_short),
-    Case(arrays, write_arrays, other_type),
-    Case(arrays, write_arrays, other_rank),
-    Case(by_python, write_pictures, no_header),
+    Case(trained, ".jpg", no_header),
+    Case(trained, ".jpg", cut_short),
+    Case(trained, ".jpg", gone),
+    Case(turned, ".jpg", no_header),
+    Case(turned, ".jpg", cut_short),
+    Case(mixed, ".jpg", cut_short),
+    Case(mixed, ".jpg", gone),
+    Case(decoded_late, ".jpg", no_header),
+    Case(in_branches, ".jpg", cut_short, CONDITIONAL),
+    Case(behind_condition, ".jpg", cut_short, CONDITIONAL),
+    Case(on_device, ".jpg", cut_short, EMULATED),
+    Case(on_device, ".jpg", no_header, EMULATED),
+    Case(heard, ".wav", no_header),
+    Case(heard, ".wav", gone),
+    Case(arrays, ".npy", cut_short),
+    Case(arrays, ".npy", other_type),
+    Case(arrays, ".npy", other_rank),
+    Case(by_python, ".jpg", no_header),
 ]
 BAD = (1, 7, 8, TOTAL - 1)  # alone, two neighbours, and the last sample of all
 
 
 @functools.cache
-def good_files(kind: Callable[[Path], list[str]], folder: Path) -> list[str]:
-    folder.mkdir()
-    return kind(folder)
+def good_files(ending: str, folder: Path) -> list[str]:
+    """Readable files of a kind, named by their index."""
+    paths = [folder / f"good{ending}" / f"{index:02}{ending}" for index in range(TOTAL)]
+    paths[0].parent.mkdir()
+    for index, path in enumerate(paths):
+        WRITERS[ending](path, index)
+    return [str(path) for path in paths]
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +210,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def damaged(case: Case, folder: Path, bad: Sequence[int] = BAD) -> tuple[list[str], list[str]]:
     """The files of a case, good and with some of them damaged."""
-    good = good_files(case.files, folder / case.files.__name__)
+    good = good_files(case.ending, folder)
     copies = folder / f"{case.name}-{'-'.join(map(str, bad))}"
     if not copies.exists():
         copies.mkdir()
@@ -256,7 +247,7 @@ def donors(bad: Sequence[int], size: int = SIZE) -> list[int]:
 
 def expected(case: Case, folder: Path, *, left_out: Sequence[int] = ()) -> Rows:
     """Batches of a plain run on good files, with those of the replacements in the places of the bad ones."""
-    good = good_files(case.files, folder / case.files.__name__)
+    good = good_files(case.ending, folder)
     order = donors(BAD)
     with_replacements = built(case, [good[i] for i in order], order)
     rows = run(with_replacements, BATCHES)
@@ -326,7 +317,33 @@ def test_without_a_policy_the_batch_fails_and_the_next_one_comes(case: Case, fol
     pipeline.close()
 
 
-PLAIN = Case(trained, write_pictures, cut_short)
+PLAIN = Case(trained, ".jpg", cut_short)
+
+
+@pytest.mark.parametrize("graph", [trained, turned])
+@pytest.mark.parametrize("seed", range(4))
+def test_samples_that_are_bad_in_many_ways_have_the_next_good_one_in_their_place(
+    graph: Callable[[Sequence[str], Sequence[int]], Any], seed: int, folder: Path, tmp_path: Path
+) -> None:
+    case = Case(graph, ".jpg", gone)
+    good = good_files(".jpg", folder)
+    files = [shutil.copy(path, tmp_path) for path in good]
+    rng = np.random.default_rng(seed)
+    bad = sorted(rng.permutation(TOTAL)[:5].tolist())
+    for index in bad:  # a replacement is found early or late, and may turn out to be bad later than its place
+        (no_header, cut_short, gone)[rng.integers(3)](files[index])
+    order = donors(bad, TOTAL)
+    wanted = run(built(case, [good[i] for i in order], order, batch_size=TOTAL), 1)
+    for threads in (1, 2, 6):
+        pipeline = built(
+            case, files, range(TOTAL), batch_size=TOTAL, num_threads=threads, on_error="replace", max_error_rate=1
+        )
+        assert_same(run(pipeline, 1), wanted)
+        assert [(record.sample, record.replacement) for record in pipeline.bad_samples] == [(i, order[i]) for i in bad]
+        assert [Path(record.replacement_file or "").stem for record in pipeline.bad_samples] == [
+            f"{order[i]:02}" for i in bad
+        ]
+        pipeline.close()
 
 
 def test_single_samples_get_the_last_good_one_of_an_earlier_batch(folder: Path) -> None:
@@ -376,8 +393,8 @@ def test_a_function_that_raises_for_all_samples_ends_the_run_at_once(policy: str
         encoded, labels = fn.readers.file(files=list(files), labels=list(numbers))
         return fn.python_function(encoded, function=fails), labels
 
-    files = good_files(write_pictures, folder / "write_pictures")
-    pipeline = built(Case(graph, write_pictures, gone), files, range(TOTAL), on_error=policy)
+    files = good_files(".jpg", folder)
+    pipeline = built(Case(graph, ".jpg", gone), files, range(TOTAL), on_error=policy)
     with pytest.raises(DaliLabError, match="no such thing"):
         pipeline.run()
 
@@ -395,8 +412,8 @@ def test_a_wrong_argument_ends_the_run_at_once_also_after_good_batches(folder: P
         encoded, labels = fn.readers.file(files=list(files), labels=list(numbers))
         return fn.python_function(encoded, function=once), labels
 
-    files = good_files(write_pictures, folder / "write_pictures")
-    pipeline = built(Case(graph, write_pictures, gone), files, range(TOTAL), on_error="replace")
+    files = good_files(".jpg", folder)
+    pipeline = built(Case(graph, ".jpg", gone), files, range(TOTAL), on_error="replace")
     run(pipeline, 1)
     with pytest.raises(DaliLabError, match="from now on"):
         pipeline.run()

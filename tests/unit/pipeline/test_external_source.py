@@ -245,7 +245,7 @@ def test_feeding_other_arrays() -> None:
         ({"source": lambda *a: None}, r"'\*a'"),
         ({"source": lambda: None, "cycle": "quiet"}, "callable"),
         ({"source": generator(), "cycle": True}, "without calling it"),
-        ({"source": [1], "cycle": "sometimes"}, "none of 'no', 'quiet', 'raise'"),
+        ({"source": [1], "cycle": "sometimes"}, "not one of 'no', 'quiet', 'raise'"),
         ({"num_outputs": 2}, "needs a source"),
         ({"source": [1], "repeat_last": True}, "repeat_last"),
         ({"source": [1], "prefetch_queue_depth": 2}, "parallel"),

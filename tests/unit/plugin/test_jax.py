@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,14 @@ def test_data_iterator() -> None:
         seen = [batch["x"] for batch in made]
         assert [float(array[0, 0]) for array in seen] == [5, 6, 7]
         assert isinstance(seen[0], jax.Array) and seen[0].shape == (2, 3)
+
+
+def test_parameters_are_declared_once_and_shown() -> None:
+    shared = ["size", "reader_name", "auto_reset", "last_batch_padded", "last_batch_policy", "prepare_first_batch"]
+    made = [*inspect.signature(DALIGenericIterator).parameters]
+    assert made == ["pipelines", "output_map", *shared, "sharding", "pmap_compatible"]
+    decorating = [*inspect.signature(data_iterator).parameters]
+    assert decorating == ["pipeline_fn", "output_map", *shared, "sharding", "devices", "pmap_compatible"]
 
 
 def numbers(index: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import inspect
 import itertools
 import warnings
 from pathlib import Path
@@ -31,6 +32,17 @@ except ImportError:
     oracle = None
 
 needs_dali = pytest.mark.skipif(oracle is None, reason="NVIDIA DALI is the oracle of these tests")
+
+
+@needs_dali
+@pytest.mark.parametrize("kind", [DALIGenericIterator, DALIClassificationIterator, DALIRaggedIterator])
+def test_parameters_are_those_of_dali(kind: type) -> None:
+    theirs = getattr(importlib.import_module("nvidia.dali.plugin.pytorch"), kind.__name__)
+    assert parameters(kind) == parameters(theirs)
+
+
+def parameters(kind: type) -> list[tuple[str, Any, str]]:
+    return [(one.name, one.kind, str(one.default)) for one in inspect.signature(kind).parameters.values()]
 
 
 @pytest.fixture(scope="module")

@@ -112,7 +112,7 @@ def test_a_state_before_the_first_batch_is_that_of_the_beginning(prepare: bool, 
 def test_other_states_are_refused(folder: Path) -> None:
     one = iterator(folder)
     for state in ({}, {"checkpoints": 3}, {"checkpoints": ["é"]}):
-        with pytest.raises(FormatError, match="no state of an iterator"):
+        with pytest.raises(FormatError, match="not a state of an iterator"):
             one.load_state_dict(state)
     with pytest.raises(FormatError, match="state of 2 pipelines"):
         one.load_state_dict(iterator(folder, shards=2).state_dict())

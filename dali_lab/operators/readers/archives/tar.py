@@ -90,7 +90,7 @@ class _Heads:
             except ValueError:
                 right = False
             if not right:
-                raise TarError(f"the header at byte {place} is damaged" if place else "it is no tar archive")
+                raise TarError(f"the header at byte {place} is damaged" if place else "it is not a tar archive")
         self._places.clear()
         self._blocks.clear()
 
@@ -109,7 +109,7 @@ def _walk(archive: IO[bytes], heads: _Heads) -> Iterator[Entry]:
             at += BLOCK
             continue
         if len(block) < BLOCK:
-            raise TarError(f"it is no tar archive, or it ends in the middle of the header at byte {at}")
+            raise TarError(f"it is not a tar archive, or it ends in the middle of the header at byte {at}")
         heads.add(at, block)
         kind = block[156:157]
         size = int(records[b"size"]) if b"size" in records else _number(block[124:136], at)

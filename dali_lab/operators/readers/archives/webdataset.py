@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import read_text
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, FLOAT64, UINT8, numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.archives import index
 from dali_lab.operators.readers.archives.index import Components, IndexFileError
+from dali_lab.operators.readers.archives.kept_index import components_of, for_each
 from dali_lab.operators.readers.archives.tar import TarError
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import READER, ListReader
+from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.schema import Arg, Call, Output, choice, flag, register, strings
 from dali_lab.schema.arguments import INTEGERS, REQUIRED
+
+if TYPE_CHECKING:
+    from dali_lab.operators.readers.unmatched import Unmatched
 
 _TYPES = (*INTEGERS, FLOAT16, FLOAT, FLOAT64)
 
@@ -49,7 +55,7 @@ class Webdataset(ListReader):
             "For each output the extension of its files, without a dot in front; several go with ``;`` between them.",
             important=True,
         ),
-        strings("index_paths", None, "Paths of the index files, one for each archive."),
+        strings("index_paths", None, "Paths of the index files, one for each archive.", widget="path"),
         choice(
             "missing_component_behavior",
             "empty",
@@ -89,8 +95,7 @@ class Webdataset(ListReader):
         self._dtypes = self.value("dtypes") or (UINT8,) * len(self.value("ext"))
         self._files = LargeFiles(self._names, "paths", ahead=self.value("read_ahead"))
         tables, chosen, start, archives = [], [], 0, []
-        for number in range(len(self._names)):
-            table = self._components(number)
+        for number, table in enumerate(for_each(self._components, self.value("index_paths") or self._names)):
             rows = self._chosen(table, number)
             tables.append(table)
             chosen.append(np.where(rows < 0, -1, rows + start))
@@ -114,10 +119,8 @@ class Webdataset(ListReader):
         path = indices[number] if indices else self._names[number]
         try:
             if not indices:
-                with open(path, "rb") as archive:
-                    return index.of_archive(archive)
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                return index.parse(file.read())
+                return components_of(path)
+            return index.parse(read_text(path))
         except (TarError, IndexFileError, OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             argument = "index_paths" if indices else "paths"
@@ -172,8 +175,37 @@ class Webdataset(ListReader):
             stacklevel=2,
         )
 
+    def remote_rows(self) -> RemoteRows | None:
+        return self._files.remote_rows(
+            lambda rows: (
+                (self._archive_of[rows], self._offsets[chosen[rows]], self._sizes[chosen[rows]])
+                for chosen in self._chosen_of
+            )
+        )
+
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         return tuple(self._names[archive] for archive in self._archive_of[rows].tolist())
+
+    def sample_names(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        """The place of the first file of each sample in its archive."""
+        chosen = self._chosen_of[:, rows]
+        first = chosen[(chosen >= 0).argmax(axis=0), np.arange(len(rows))]
+        return self._places(self._archive_of[rows], first)
+
+    def unmatched(self) -> Iterable[Unmatched]:
+        from dali_lab.operators.readers.unmatched import unmatched
+
+        for extension, files in zip(self.value("ext"), self._chosen_of, strict=True):
+            names = self.sample_names(np.flatnonzero(files < 0))
+            yield from unmatched("without_label", names, f"samples without a file '.{extension}'")
+
+    def _places(self, archives: npt.NDArray[np.int64], files: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        """Archive, position and name of files; empty where there is none."""
+        places = zip(archives.tolist(), self._offsets[files].tolist(), files.tolist(), strict=True)
+        return tuple(
+            f"{self._names[archive]}:{offset}:{self._entries[file]}" if file >= 0 else ""
+            for archive, offset, file in places
+        )
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         rows = call.ticket[call.start : call.start + call.count]
@@ -182,10 +214,7 @@ class Webdataset(ListReader):
         for chosen, dtype in zip(self._chosen_of, self._dtypes, strict=True):
             places = chosen[rows]
             offsets, sizes = self._offsets[places], self._sizes[places]
-            sources = tuple(
-                f"{self._names[archive]}:{offset}:{self._entries[place]}" if place >= 0 else ""
-                for archive, offset, place in zip(archives.tolist(), offsets.tolist(), places.tolist(), strict=True)
-            )
+            sources = self._places(archives, places)
             batch = self._files.read(call, archives, offsets, sizes, sources, dtype)
             batch.sources = sources
             results.append(batch)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.locations import join
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT32
 from dali_lab.model.errors import ArgumentError
@@ -16,8 +16,12 @@ from dali_lab.operators.readers.coco.json_file import CocoFile, Wanted
 from dali_lab.operators.readers.coco.saved import load_table, save_table
 from dali_lab.operators.readers.coco.table import CocoTable, Span, make_table
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
+from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.operators.readers.whole_files import Paths, read_files
 from dali_lab.schema import Arg, Call, Output, flag, number, register, string, strings
+
+if TYPE_CHECKING:
+    from dali_lab.operators.readers.unmatched import Unmatched
 
 _FROM_JSON = ("annotations_file", "skip_empty", "ratio", "ltrb", "images", "size_threshold")
 
@@ -168,13 +172,26 @@ class COCO(ListReader):
         if self.value("save_preprocessed_annotations"):
             save_table(table, self.value("save_preprocessed_annotations_dir"), with_ids=ids)
         root = self.value("file_root")
-        self._paths = Paths([os.path.join(root, name) for name in table.names])
+        self._paths = Paths([join(root, name) for name in table.names])
         self._table = table
         return len(table.names)
+
+    def remote_rows(self) -> RemoteRows | None:
+        assert self._paths is not None
+        return self._paths.remote_rows()
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         assert self._table is not None
         return tuple(self._table.names[row] for row in rows.tolist())
+
+    def unmatched(self) -> Iterable[Unmatched]:
+        from dali_lab.operators.readers.file_list import IMAGE_FILTERS, matcher
+        from dali_lab.operators.readers.unmatched import beside_list
+
+        assert self._paths is not None
+        if not self.value("images"):
+            what = "files beside the pictures that no annotations are read for"
+            yield from beside_list(self._paths.names, matcher(IMAGE_FILTERS, False), what)
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         assert self._table is not None

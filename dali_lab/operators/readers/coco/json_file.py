@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import read_file
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.coco.run_lengths import as_runs
 
@@ -134,8 +135,7 @@ class CocoFile:
 
     def _decoded(self) -> _File:
         try:
-            with open(self._path, "rb") as file:
-                data = file.read().removeprefix(b"\xef\xbb\xbf")
+            data = read_file(self._path).removeprefix(b"\xef\xbb\xbf")
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ArgumentError(f"cannot read '{self._path}': {reason}", argument="annotations_file") from error
@@ -156,7 +156,7 @@ class CocoFile:
             raise self.fail(str(error)) from error
         name, index = place.group(1), place.group(2)
         if index is None:
-            raise self.fail(f"'{name}' is no list") from error
+            raise self.fail(f"'{name}' is not a list") from error
         try:
             element = _plain(getattr(msgspec.json.decode(data, type=_Elements), name)[int(index)])
         except (msgspec.MsgspecError, RecursionError, ValueError) as damage:
@@ -167,9 +167,9 @@ class CocoFile:
         try:
             name = _plain(raw)
         except (ValueError, RecursionError) as error:
-            raise self.fail(f"picture {number} (counted from 0): 'file_name' is no JSON: {error}") from error
+            raise self.fail(f"picture {number} (counted from 0): 'file_name' is not JSON: {error}") from error
         if not isinstance(name, str):
-            raise self.fail(f"picture {number} (counted from 0): 'file_name' is no text but {name!r:.60}")
+            raise self.fail(f"picture {number} (counted from 0): 'file_name' is not text but {name!r:.60}")
         return name
 
     def _take(self, annotations: list[_Annotation], wanted: Wanted) -> list[_Annotation]:
@@ -229,7 +229,7 @@ class CocoFile:
     def _wrong(self, name: str, index: int, value: object, error: msgspec.ValidationError) -> ArgumentError:
         what = f"{_WHAT[name]} {index} (counted from 0)"
         if not isinstance(value, dict):
-            return self.fail(f"{what} is no object but {value!r:.60}")
+            return self.fail(f"{what} is not an object but {value!r:.60}")
         if name == "annotations" and "id" in value:
             what = f"the annotation with id {value['id']}"
         return self.fail(f"{what}: {_reason(value, error)}")
@@ -258,10 +258,10 @@ def _reason(value: Mapping[str, Any], error: msgspec.ValidationError) -> str:
     for key in ("id", "image_id", "category_id", "width", "height"):
         number = value.get(key, 0)
         if f".{key}`" in str(error) and (type(number) is not int or not -(2**31) <= number < 2**31):
-            return f"{key!r} is no whole number of 32 bits but {number!r:.60}"
+            return f"{key!r} is not a whole number of 32 bits but {number!r:.60}"
     box = value.get("bbox", [])
     if not isinstance(box, list) or any(type(number) not in (int, float) for number in box):
-        return f"'bbox' is no list of numbers but {box!r:.60}"
+        return f"'bbox' is not a list of numbers but {box!r:.60}"
     if len(box) != 4:
         return f"'bbox' has {len(box)} numbers, not 4"
     return str(error)

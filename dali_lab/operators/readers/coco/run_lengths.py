@@ -55,7 +55,7 @@ def _decompressed(text: str) -> Runs:
         return codes
     more = (codes & 32) != 0
     if more[-1] or codes.min() < 0 or codes.max() > 63:
-        raise ValueError(f"'counts' of 'segmentation' is no compressed list: {text!r:.60}")
+        raise ValueError(f"'counts' of 'segmentation' is not a compressed list: {text!r:.60}")
     last = np.flatnonzero(~more)
     first = np.concatenate([[0], last[:-1] + 1])
     lengths = last - first + 1

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import is_missing, read_file
+from dali_lab.io.locations import join
 from dali_lab.io.ranges import outside
+from dali_lab.io.roots import reach_to_write, writes_files
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.coco.table import CocoTable, Span
 
@@ -62,11 +65,14 @@ def save_table(table: CocoTable, folder: str, *, with_ids: bool) -> None:
         ]
         parts["masks_rles"] = np.uint32(len(masks)).tobytes() + b"".join(masks)
     every = {name for names in _SPANS.values() for name in names[:2]} | {names[0] for names in _COLUMNS.values()}
+    if not writes_files():
+        return
     path = folder
     try:
         for name in every | {"filenames", "masks_rles"}:
             path = os.path.join(folder, f"{name}.dat")
             if parts.get(name):
+                reach_to_write(path)
                 with open(path, "wb") as file:
                     file.write(parts[name])
             else:
@@ -185,11 +191,10 @@ def _read_runs(folder: str) -> tuple[list[npt.NDArray[np.int64]], Table]:
 def _bytes(folder: str, name: str) -> bytes:
     """A file, or nothing where there is none."""
     try:
-        with open(os.path.join(folder, f"{name}.dat"), "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return b""
+        return read_file(join(folder, f"{name}.dat"))
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and is_missing(error):
+            return b""
         raise _damaged(folder, name, getattr(error, "strerror", None) or str(error)) from error
 
 

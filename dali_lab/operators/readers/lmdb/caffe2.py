@@ -154,5 +154,5 @@ def _box(tensor: Any) -> npt.NDArray[Any]:
     from dali_lab.operators.readers.lmdb.messages import INT32
 
     if tensor.data_type != INT32 or len(tensor.int32_data) != 4:
-        raise ForeignRecordError("its last tensor is no bounding box of four INT32")
+        raise ForeignRecordError("its last tensor is not a bounding box of four INT32")
     return np.array(tensor.int32_data, np.int32)

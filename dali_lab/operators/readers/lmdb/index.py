@@ -101,7 +101,7 @@ def _newest(read: Pages, length: int) -> _Meta:
     """The meta data in the newer of the first two pages."""
     first = _meta(read, 0, length)
     if first is None:
-        raise LmdbError("it is no LMDB file of a 64-bit system")
+        raise LmdbError("it is not an LMDB file of a 64-bit system")
     second = _meta(read, first.page_size, length)
     return first if second is None or second.transaction < first.transaction else second
 

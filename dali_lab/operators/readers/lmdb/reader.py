@@ -11,12 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.locations import is_remote, join
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import to_dali_type
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import ListReader, check_alike
 from dali_lab.operators.readers.lmdb.index import LmdbError, find_entries
+from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.schema import Call, strings
 from dali_lab.schema.arguments import REQUIRED
 
@@ -61,7 +63,7 @@ class LmdbReader(ListReader):
 
     def load(self) -> int:
         self._paths = self.value("path")
-        names = [os.path.join(path, "data.mdb") if os.path.isdir(path) else path for path in self._paths]
+        names = [join(path, "data.mdb") if _is_folder(path) else path for path in self._paths]
         self._files = LargeFiles(names, "path")
         found = []
         for number, name in enumerate(names):
@@ -97,8 +99,23 @@ class LmdbReader(ListReader):
             for output in range(self.output_count(self.values))
         )
 
+    def remote_rows(self) -> RemoteRows | None:
+        assert self._files is not None
+        return self._files.remote_rows(
+            lambda rows: (
+                (self._file[rows], self._keys[rows], self._key_sizes[rows]),
+                (self._file[rows], self._values[rows], self._sizes[rows]),
+            )
+        )
+
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         return tuple(self._paths[file] for file in self._file[rows].tolist())
+
+    def sample_names(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        assert self._files is not None
+        files = self._file[rows]
+        keys = self._files.pieces(files, self._keys[rows], self._key_sizes[rows])
+        return tuple(map(_entry_name, map(self._paths.__getitem__, files.tolist()), keys))
 
     def _with_keys(self, call: Call, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Path and key of each entry, as NVIDIA DALI writes them."""
@@ -106,9 +123,7 @@ class LmdbReader(ListReader):
         files = self._file[rows]
         paths = [self._paths[file] for file in files.tolist()]
         keys = self._files.read(call, files, self._keys[rows], self._key_sizes[rows], paths).arrays()
-        return tuple(
-            f"{path} at key {key.tobytes().decode(errors='replace')}" for path, key in zip(paths, keys, strict=True)
-        )
+        return tuple(map(_entry_name, paths, map(bytes, keys)))
 
     def _column(self, call: Call, output: int, arrays: Columns, sources: tuple[str, ...]) -> Batch:
         """One output of all samples, in memory of its own."""
@@ -120,3 +135,12 @@ class LmdbReader(ListReader):
         if output == 0 and self.value("image_available"):
             out.sources = sources
         return out
+
+
+def _is_folder(path: str) -> bool:
+    """Whether a path leads to a folder; of a URL its name tells, as a request would take as long as opening it."""
+    return not path.endswith((".mdb", ".lmdb")) if is_remote(path) else os.path.isdir(path)
+
+
+def _entry_name(path: str, key: bytes) -> str:
+    return f"{path} at key {key.decode(errors='replace')}"

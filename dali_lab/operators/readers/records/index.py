@@ -11,6 +11,8 @@ from typing import IO
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import read_file
+
 FRAME = 16
 """Bytes of a record of TensorFlow beside its content: 8 of its length, 4 of a checksum before it and 4 behind it."""
 
@@ -31,8 +33,7 @@ def read_index(path: str | os.PathLike[str]) -> npt.NDArray[np.int64]:
     OSError
         If it cannot be read.
     """
-    with open(path, "rb") as file:
-        words = file.read().split()
+    words = read_file(path).split()
     try:
         numbers = np.array(words, np.int64)
     except (ValueError, OverflowError):

@@ -13,6 +13,7 @@ from dali_lab.model.dtypes import FLOAT, UINT8
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import READER, ListReader
+from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.operators.readers.records.index import read_index
 from dali_lab.schema import Call, Output, register, strings
 from dali_lab.schema.arguments import REQUIRED
@@ -87,6 +88,10 @@ class MXNet(ListReader):
         self._files = files
         return len(starts)
 
+    def remote_rows(self) -> RemoteRows | None:
+        assert self._files is not None
+        return self._files.remote_rows(lambda rows: [(self._file[rows], self._offsets[rows], self._sizes[rows])])
+
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         paths = self.value("path")
         places = zip(self._file[rows].tolist(), self._offsets[rows].tolist(), strict=True)
@@ -107,9 +112,9 @@ class MXNet(ListReader):
         wrong = (lengths < 0) | (begins + lengths > offsets + sizes)
         if wrong.any():
             raise self._damaged(call, int(wrong.argmax()), sources, "it is longer than its index says")
-        labels = self._files.read(call, file, places, 4 * np.maximum(counts, 1), sources, FLOAT)
+        labels = self._files.read(call, file, places, 4 * np.maximum(counts, 1), sources, FLOAT, (offsets, sizes))
         if parts.any():
-            records = self._files.read(call, file, offsets, sizes, sources).arrays()
+            records = self._files.read(call, file, offsets, sizes, sources, within=(offsets, sizes)).arrays()
             first = (begins - offsets).tolist()
             pictures = [
                 self._joined(call, index, sources, record.tobytes(), first[index])
@@ -117,7 +122,7 @@ class MXNet(ListReader):
             ]
             encoded = Batch.of([np.frombuffer(bytearray(picture), np.uint8) for picture in pictures], dtype=UINT8)
         else:
-            encoded = self._files.read(call, file, begins, lengths, sources)
+            encoded = self._files.read(call, file, begins, lengths, sources, within=(offsets, sizes))
         encoded.sources = sources
         return encoded, labels
 
@@ -130,7 +135,8 @@ class MXNet(ListReader):
         if short.any():
             raise self._damaged(call, int(short.argmax()), sources, "its index leaves it no room")
         counts = np.full(len(offsets), _HEADER.itemsize)
-        heads = self._files.read(call, file, offsets, counts, sources).stacked().view(_HEADER)[:, 0]
+        begun = self._files.read(call, file, offsets, counts, sources, within=(offsets, sizes))
+        heads = begun.stacked().view(_HEADER)[:, 0]
         foreign = heads["magic"] != _MAGIC
         if foreign.any():
             raise self._damaged(call, int(foreign.argmax()), sources, "there is no record where the index says so")

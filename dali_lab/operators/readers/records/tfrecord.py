@@ -16,6 +16,7 @@ from dali_lab.model.dtypes import FLOAT, INT64, UINT8
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import READER, ListReader
+from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.operators.readers.records.index import FRAME, read_index
 from dali_lab.schema import Arg, Call, Output, flag, register, strings
 from dali_lab.schema.arguments import REQUIRED
@@ -58,7 +59,7 @@ class TFRecord(ListReader):
     tested_elsewhere = "tests/unit/readers/test_tfrecord.py"
     arguments = (
         strings("path", REQUIRED, "Paths of the files.", widget="path", important=True),
-        strings("index_path", REQUIRED, "Paths of their index files.", important=True),
+        strings("index_path", REQUIRED, "Paths of their index files.", widget="path", important=True),
         FeatureArg(
             "features",
             "string",
@@ -162,6 +163,9 @@ class TFRecord(ListReader):
         ]
         return len(self._file_of)
 
+    def remote_rows(self) -> RemoteRows | None:
+        return self._files.remote_rows(lambda rows: [(self._file_of[rows], self._offsets[rows], self._sizes[rows])])
+
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         places = zip(self._file_of[rows].tolist(), self._offsets[rows].tolist(), strict=True)
         return tuple(f"{self._names[file]} at index {offset}" for file, offset in places)
@@ -208,7 +212,7 @@ class TFRecord(ListReader):
             1: f"it has {wrong[1]} bytes by its index, and must have {FRAME} at least",
             2: f"it says that its content has {wrong[1]} bytes, more than its index gives it",
         }
-        reason = said.get(wrong[0], "its content is no message of the type Example")
+        reason = said.get(wrong[0], "its content is not a message of the type Example")
         return call.problem(f"cannot read the record: {reason}", sample=index, source=sources[index])
 
     def _strings(

@@ -36,7 +36,7 @@ class VideoDecoded(VideoReading):
     tested_elsewhere = "tests/unit/readers/test_video.py"
     differs = (
         "It always decodes on the CPU, and more codecs there than NVIDIA DALI, which leaves H.264, HEVC, MPEG-4 and AV1"
-        " to the GPU. A file of `filenames` or `file_list` that is no video, or is damaged, raises an error, where"
+        " to the GPU. A file of `filenames` or `file_list` that is not a video, or is damaged, raises an error, where"
         " NVIDIA DALI leaves it out; in a `file_root` it is left out with a warning here, too. In a `file_list` a line"
         " without an end goes on to the end of the video, as does one with a time behind it; NVIDIA DALI leaves such"
         " lines out."

@@ -14,6 +14,7 @@ import numpy as np
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.video import Video
 from dali_lab.codecs.video_index import FrameIndex
+from dali_lab.io.files import read_text
 from dali_lab.model.errors import ArgumentError, as_ours
 from dali_lab.operators.readers.file_list import find_files
 
@@ -62,8 +63,7 @@ def listed_videos(values: Mapping[str, Any]) -> list[Listed]:
 
 def _from_list(path: str) -> list[Listed]:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().split("\n")
+        lines = read_text(path).split("\n")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ArgumentError(f"cannot read '{path}': {reason}", argument="file_list") from error

@@ -20,11 +20,12 @@ from dali_lab.schema.operator import Extent
 
 if TYPE_CHECKING:
     from dali_lab.codecs.video_index import FrameIndex
+    from dali_lab.operators.readers.unmatched import Unmatched
     from dali_lab.operators.readers.video.open_videos import Listed, OpenVideos
 
 ROOTS = ("filenames", "file_root", "file_list")
 FILES = (
-    strings("filenames", (), "Paths of the videos."),
+    strings("filenames", (), "Paths of the videos.", widget="path"),
     string("file_root", "", "Folder with a sub-folder of videos for each label.", widget="folder", important=True),
     Arg(
         "file_list",
@@ -109,6 +110,7 @@ class VideoReading(ListReader):
     def setup(self) -> None:
         self._files: list[Listed] = []
         self._clips: list[Clip] = []
+        self._no_videos: list[str] = []
         self._videos: OpenVideos | None = None
 
     def extents(self) -> tuple[Extent, ...]:
@@ -135,6 +137,8 @@ class VideoReading(ListReader):
         videos = OpenVideos()
         clips: list[Clip] = []
         for place, listed in enumerate(self._files):
+            if self.excludes(listed.path):
+                continue
             try:
                 clips += [Clip(place, start, end) for start, end in self.cut(listed, videos)]
             except DaliLabError:
@@ -144,6 +148,7 @@ class VideoReading(ListReader):
                     raise self.fail(why(error, listed.path)) from error
                 # The user did not name this file: folders hold other files, too.
                 warnings.warn(f"{why(error, listed.path)}; it is left out", UserWarning, stacklevel=2)
+                self._no_videos.append(listed.path)
         if not clips:
             raise self.fail(
                 f"there is no sequence in {len(self._files)} files: the videos, or the parts of them that were asked"
@@ -171,6 +176,22 @@ class VideoReading(ListReader):
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         return tuple(self._files[self._clips[row].file].path for row in rows.tolist())
+
+    def unmatched(self) -> Iterable[Unmatched]:
+        from dali_lab.operators.readers.unmatched import unmatched
+
+        used = {clip.file for clip in self._clips}
+        short = [
+            listed.path
+            for place, listed in enumerate(self._files)
+            if place not in used and listed.path not in self._no_videos and not self.excludes(listed.path)
+        ]
+        yield from unmatched("without_file", self._no_videos, "files that are no videos or damaged")
+        yield from unmatched("without_file", short, "videos that are too short for a sequence")
+
+    def sample_names(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        clips = [self._clips[row] for row in rows.tolist()]
+        return tuple(f"{self._files[clip.file].path} at frame {clip.start}" for clip in clips)
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         chosen = [self._clips[row] for row in call.ticket[call.start : call.start + call.count].tolist()]

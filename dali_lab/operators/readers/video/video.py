@@ -52,7 +52,7 @@ class VideoReader(VideoReading):
     tested_elsewhere = "tests/unit/readers/test_video.py"
     differs = (
         "It runs on the CPU; NVIDIA DALI has it on the GPU alone, so `device` must be 'gpu' in graphs for both. A file"
-        " of `filenames` or `file_list` that is no video raises an error, where NVIDIA DALI leaves it out; in a"
+        " of `filenames` or `file_list` that is not a video raises an error, where NVIDIA DALI leaves it out; in a"
         " `file_root` it is left out with a warning here, too. The frame rate counts as variable if"
         " frames are not equally far apart; NVIDIA DALI looks at the first one alone. Files may have different codecs."
     )

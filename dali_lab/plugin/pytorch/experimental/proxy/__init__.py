@@ -3,7 +3,11 @@
 A :class:`DALIServer` runs the pipeline; its :attr:`~DALIServer.proxy` stands where a dataset has a transform, and gives
 a reference for each sample. Collating references sends their inputs to the server, and
 :meth:`~DALIServer.produce_data`, or :class:`DataLoader` by itself, puts the outputs in place of the references.
+
+:class:`StatefulDataLoader` is torchdata's, and needs that package.
 """
+
+from typing import Any
 
 from dali_lab.interop.proxy.client import (
     DALIOutputBatchRef,
@@ -14,3 +18,11 @@ from dali_lab.interop.proxy.loader import DataLoader
 from dali_lab.interop.proxy.server import DALIServer
 
 __all__ = ["DALIOutputBatchRef", "DALIOutputSampleRef", "DALIPipelineRunRef", "DALIServer", "DataLoader"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "StatefulDataLoader":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from dali_lab.interop.proxy.stateful import StatefulDataLoader
+
+    return StatefulDataLoader

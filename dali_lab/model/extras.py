@@ -1,0 +1,25 @@
+"""Packages that extras bring: the error that names the extra where one is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from dali_lab.model.errors import DaliLabError
+
+STUDIO = ("panel", "anywidget", "ipywidgets")
+
+
+def require(extra: str, packages: tuple[str, ...], purpose: str) -> None:
+    """Refuse to go on where a package of an extra is not installed; nothing is imported.
+
+    Raises
+    ------
+    DaliLabError
+        With the command that installs the extra.
+    """
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    if missing:
+        raise DaliLabError(
+            f"{purpose} takes {missing[0]}, which is not installed: pip install 'dali-lab[{extra}]'",
+            code="not_installed",
+        )
