@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import InitVar, dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from dali_lab.model.scalars import ScalarConstant
 
@@ -208,6 +208,17 @@ class DataNode:
     device
         ``"cpu"`` or ``"gpu"``.
     """
+
+    if TYPE_CHECKING:  # what `EXPRESSIONS` below adds
+
+        def _binary(self, other: Any, /) -> DataNode: ...
+        def _unary(self) -> DataNode: ...
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _binary
+        __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __and__ = __rand__ = _binary
+        __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _binary
+        __lt__ = __le__ = __gt__ = __ge__ = _binary
+        __neg__ = __pos__ = __invert__ = __abs__ = _unary
 
     def __init__(self, source: OpCall, index: int = 0, device: str = "cpu") -> None:
         self.source = source

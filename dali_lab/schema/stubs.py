@@ -1,16 +1,20 @@
 """Writes generated files from the declarations: ``python -m dali_lab.schema.stubs``.
 
-These are the type stubs of ``dali_lab.fn`` and the index of operators, by which one is imported without the others.
+These are the type stubs of ``dali_lab.fn`` and ``dali_lab.ops``, and the index of operators, by which one is imported
+without the others. Type checkers know operators by the stubs alone: those that a program registers are unknown to them.
 """
 
 from __future__ import annotations
 
 import keyword
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from dali_lab.model.dtypes import NamedEnum
+from dali_lab.ops import make_class
+from dali_lab.schema.aliases import ALIASES
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators
@@ -35,9 +39,42 @@ from typing import Any
 from dali_lab.graph.recorder import DataNode
 from dali_lab.schema.operator import Operator
 from dali_lab.types import DALIDataType, DALIImageType, DALIInterpType, ScalarConstant
+from typing_extensions import deprecated
 
 def make_function(operator: type[Operator]) -> Callable[..., Any]: ...
-def __getattr__(name: str) -> Any: ...
+
+'''
+_OPS_HEADER = '''"""Operators as objects; written by ``python -m dali_lab.schema.stubs``, not by hand."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dali_lab.graph.recorder import DataNode
+from dali_lab.schema.aliases import Alias
+from dali_lab.schema.op_schema import OpSchema
+from dali_lab.schema.operator import Operator
+from dali_lab.types import DALIDataType, DALIImageType, DALIInterpType, ScalarConstant
+from typing_extensions import deprecated
+
+class OperatorObject:
+    @property
+    def device(self) -> str: ...
+    @property
+    def preserve(self) -> bool: ...
+    @property
+    def schema(self) -> OpSchema: ...
+    def __call__(self, *inputs: Any, **arguments: Any) -> Any: ...
+
+class PythonFunctionObject(OperatorObject): ...
+
+class Compose:
+    def __init__(self, op_list: Sequence[Callable[..., Any]]) -> None: ...
+    def __call__(self, *inputs: Any, **arguments: Any) -> Any: ...
+
+def cpu_ops() -> set[str]: ...
+def gpu_ops() -> set[str]: ...
+def mixed_ops() -> set[str]: ...
+def make_class(operator: type[Operator], alias: Alias | None = None) -> type[OperatorObject]: ...
 
 '''
 _INDEX_HEADER = '''"""Module in ``dali_lab.operators`` and serialized name of each operator by its name under ``fn``.
@@ -74,14 +111,27 @@ def default(arg: Arg) -> str:
     return repr(value)
 
 
-def signature(operator: type[Operator], *, method: bool) -> str:
-    """One function of the stub file."""
-    last = operator.name.rsplit(".", 1)[-1]
+def _keywords(operator: type[Operator], *, required: bool, tensors: bool = False) -> Iterator[str]:
+    """Its arguments as keyword parameters: those that must be given without a default where `required`."""
+    inputs = {declared.name for declared in operator.inputs}
+    for arg in operator.argument_table.values():
+        if not arg.listed or arg.name in inputs or keyword.iskeyword(arg.name) or (tensors and not arg.tensor):
+            continue
+        if arg.default is REQUIRED:
+            yield f"{arg.name}: {annotation(arg)}{'' if required else ' = ...'}"
+        else:
+            yield f"{arg.name}: {annotation(arg)} = {default(arg)}"
+
+
+def _result(operator: type[Operator]) -> str:
+    return "DataNode" if len(operator.outputs) == 1 and "output_count" not in vars(operator) else "Any"
+
+
+def function(name: str, operator: type[Operator]) -> str:
+    """The signature of an operator under `fn`."""
     parameters: list[str] = []
-    names = set()
     variadic = False
     for declared in operator.inputs:
-        names.add(declared.name)
         if declared.variadic:
             parameters.append(f"*{declared.name}: Any")
             variadic = True
@@ -91,41 +141,71 @@ def signature(operator: type[Operator], *, method: bool) -> str:
         parameters.append("/")
     if not variadic:
         parameters.append("*")
-    for arg in operator.argument_table.values():
-        if not arg.listed or arg.name in names or keyword.iskeyword(arg.name):
-            continue
-        given = "" if arg.default is REQUIRED else f" = {default(arg)}"
-        parameters.append(f"{arg.name}: {annotation(arg)}{given}")
+    parameters += [*_keywords(operator, required=True), "device: str | None = None"]
+    return f"def {name}({', '.join(parameters)}) -> {_result(operator)}: ..."
+
+
+def class_of(name: str, operator: type[Operator]) -> str:
+    """The class of an operator under `ops`; what must be given may be given to its call as well."""
+    first = make_class(operator).positional
+    parameters = ["self", *(f"{given}: Any = None" for given in first), "*"]
+    parameters += [text for text in _keywords(operator, required=False) if text.partition(":")[0] not in first]
     parameters.append("device: str | None = None")
-    result = "DataNode" if len(operator.outputs) == 1 and "output_count" not in vars(operator) else "Any"
-    text = f"def {last}({', '.join(parameters)}) -> {result}: ..."
-    return f"@staticmethod\n{text}" if method else text
+    return f"class {name}(OperatorObject):\n    def __init__({', '.join(parameters)}) -> None: ..."
+
+
+def _all_names(serialized: bool) -> Iterator[tuple[str, type[Operator], str | None]]:
+    """Each name under `fn`, or under `ops`, with its operator, and what to write instead where it is an old name."""
+    named = {
+        name: operator.schema_name.replace("___", "__").replace("__", ".") if serialized else name
+        for name, operator in all_operators().items()
+        if not name.startswith("_")
+    }
+    for name, shown in named.items():
+        yield shown, all_operators()[name], None
+    for alias in ALIASES.values():
+        shown = alias.schema_name.replace("___", "__").replace("__", ".") if serialized else alias.name
+        yield shown, all_operators()[alias.successor], named[alias.successor] if alias.warns else None
+
+
+def _declarations(serialized: bool) -> str:
+    """The declarations of all names, those with dots in a class for each part before the last."""
+    tree: dict[str, Any] = {}
+    for shown, operator, successor in _all_names(serialized):
+        *path, last = shown.split(".")
+        if keyword.iskeyword(last):
+            continue
+        inner = tree
+        for part in path:
+            inner = inner.setdefault(part, {})
+        text = class_of(last, operator) if serialized else function(last, operator)
+        if path and not serialized:
+            text = f"@staticmethod\n{text}"
+        if successor is not None:
+            text = f'@deprecated("use {successor}")\n{text}'
+        inner.setdefault(last, text)
+    return _lines(tree)
+
+
+def _lines(tree: dict[str, Any]) -> str:
+    """Names of their own first, then namespaces by their names."""
+    parts = [item for item in tree.values() if isinstance(item, str)]
+    parts += [
+        f"\nclass {name}:\n" + textwrap.indent(_lines(item), "    ").rstrip()
+        for name, item in sorted(tree.items())
+        if isinstance(item, dict)
+    ]
+    return "\n".join(parts) + "\n"
 
 
 def stub() -> str:
-    """The whole stub file."""
-    top: list[str] = []
-    modules: dict[str, list[str]] = {}
-    for name, operator in all_operators().items():
-        if name.startswith("_"):
-            continue
-        module, _, last = name.rpartition(".")
-        if keyword.iskeyword(last):
-            continue
-        if module:
-            modules.setdefault(module, []).append(signature(operator, method=True))
-        else:
-            top.append(signature(operator, method=False))
-    text = _HEADER + "\n".join(top) + "\n"
-    for module, functions in sorted(modules.items()):
-        if "." in module:
-            continue
-        nested = {name: rows for name, rows in modules.items() if name.startswith(module + ".")}
-        body = "\n".join(functions)
-        for name, rows in sorted(nested.items()):
-            body += f"\nclass {name.rpartition('.')[2]}:\n" + textwrap.indent("\n".join(rows), "    ")
-        text += f"\nclass {module}:\n" + textwrap.indent(body, "    ") + "\n"
-    return text
+    """The stub file of `dali_lab.fn`."""
+    return _HEADER + _declarations(serialized=False)
+
+
+def ops_stub() -> str:
+    """The stub file of `dali_lab.ops`."""
+    return _OPS_HEADER + _declarations(serialized=True)
 
 
 def index() -> str:
@@ -139,16 +219,15 @@ def index() -> str:
     return f"{_INDEX_HEADER}BUILT_IN: dict[str, tuple[str, str]] = {{\n{''.join(rows)}}}\n"
 
 
-def path() -> Path:
-    """Path of the stub file."""
-    return Path(__file__).parent.parent / "fn.pyi"
+FILES = {"fn.pyi": stub, "ops.pyi": ops_stub, "schema/index.py": index}
+"""The generated files by their paths in the package."""
 
 
-def index_path() -> Path:
-    """Path of the index."""
-    return Path(__file__).with_name("index.py")
+def path(file: str) -> Path:
+    """Where one of `FILES` is."""
+    return Path(__file__).parent.parent / file
 
 
 if __name__ == "__main__":
-    path().write_text(stub())
-    index_path().write_text(index())
+    for name, write in FILES.items():
+        path(name).write_text(write())

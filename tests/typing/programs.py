@@ -1,0 +1,73 @@
+"""What type checkers must say of users' programs; nothing here is run.
+
+mypy and Pyright look at it. A line with an error that must be found ends in ``# type: ignore``; both complain of such a
+comment where there is no error.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import dali_lab.fn as fn
+import dali_lab.ops as ops
+from dali_lab import pipeline_def, types
+from dali_lab.graph.recorder import DataNode
+from dali_lab.pipeline import Pipeline
+from dali_lab.plugin.pytorch import DALIClassificationIterator, DALIGenericIterator, LastBatchPolicy
+
+
+@pipeline_def(batch_size=8, num_threads=2, device_id=None)
+def training(root: str, size: int = 224) -> tuple[DataNode, DataNode]:
+    """A program without errors."""
+    encoded, labels = fn.readers.file(file_root=root, random_shuffle=True, name="Reader")
+    images = fn.decoders.image(encoded, device="mixed", output_type=types.RGB)
+    images = fn.random_resized_crop(images, size=size, random_area=[0.1, 1.0])
+    brightness = 1 + 0.2 * fn.random.uniform(range=(-1.0, 1.0))
+    images = fn.brightness_contrast(images, brightness=brightness, contrast=fn.random.normal(mean=1.0, stddev=0.1))
+    boxes = fn.external_source(source=lambda index: [np.zeros(4, np.float32)] * 8)
+    fn.bb_flip(boxes, ltrb=True, horizontal=fn.random.coin_flip())
+    mirrored = fn.crop_mirror_normalize(
+        images, mirror=fn.random.coin_flip(), dtype=types.FLOAT, output_layout="CHW", mean=[128.0], std=[0.5 * 255]
+    )
+    return mirrored, labels.gpu()
+
+
+def loops() -> None:
+    """Runs it in the ways that there are."""
+    pipe = training("pictures", size=128, batch_size=4)
+    pipe.build()
+    images, labels = pipe.run()
+    pictures, shapes, size = images.as_cpu().as_array(), labels.shape(), pipe.reader_meta("Reader")["epoch_size"]
+    assert len(pictures) == len(shapes) <= size
+    for batch in DALIClassificationIterator(pipe, reader_name="Reader", last_batch_policy=LastBatchPolicy.DROP):
+        assert batch[0]["data"].shape[0] == len(batch[0]["label"].squeeze(-1).long())
+    with Pipeline(batch_size=3, num_threads=1, device_id=None) as other:
+        read = ops.readers.File(file_root="pictures")
+        decode = ops.decoders.Image(device="cpu", output_type=types.RGB)
+        encoded, _ = read(name="Reader")
+        other.set_outputs(decode(encoded))
+    for batch in DALIGenericIterator([other], ["pictures"], size=3, auto_reset=True):
+        assert batch[0]["pictures"].ndim == 4
+
+
+def mistakes(pipe: Pipeline, node: DataNode) -> None:
+    """One in each line."""
+    fn.nonexistent(node)  # type: ignore
+    fn.readers.nonexistent()  # type: ignore
+    fn.resize()  # type: ignore
+    fn.cast(node)  # type: ignore
+    fn.resize(node, resize_xx=3)  # type: ignore
+    fn.resize(node, resize_x="wide")  # type: ignore
+    fn.decoders.image(node, output_type="RGB")  # type: ignore
+    fn.random.uniform(range=1, sead=3)  # type: ignore
+    ops.Nonexistent()  # type: ignore
+    ops.Resize(resize_xx=3)  # type: ignore
+    ops.readers.File(file_root=3)  # type: ignore
+    fn.cast(node, dtype=types.FLAOT)  # type: ignore
+    Pipeline(batch_sise=3)  # type: ignore
+    Pipeline(batch_size="3")  # type: ignore
+    pipe.runn()  # type: ignore
+    pipe.reader_meta(3)  # type: ignore
+    DALIGenericIterator(pipe)  # type: ignore
+    DALIGenericIterator(pipe, ["a"], reader_nme="Reader")  # type: ignore
+    DALIGenericIterator(pipe, ["a"], last_batch_policy=LastBatchPolicy.WHOLE)  # type: ignore
