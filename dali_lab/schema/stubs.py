@@ -57,6 +57,7 @@ from dali_lab.types import DALIDataType, DALIImageType, DALIInterpType, ScalarCo
 from typing_extensions import deprecated
 
 class OperatorObject:
+    positional: tuple[str, ...]
     @property
     def device(self) -> str: ...
     @property
