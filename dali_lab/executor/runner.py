@@ -201,17 +201,23 @@ class Runner:
         ------
         StopIteration
             If none is in flight.
+        RuntimeError
+            If the pipeline is closed, also while this waits.
         BaseException
             The failure of the batch; the next one can still be taken.
         """
         self._check_process()
-        if not self._flights:
-            raise StopIteration
-        flight = self._flights.popleft()
+        try:
+            flight = self._flights.popleft()
+        except IndexError:
+            self._check_process()
+            raise StopIteration from None
+        if flight.run is not None:
+            flight.run.wait()
+        self._check_process()  # another thread may have closed the pipeline: the errors of that say nothing
         if flight.error is not None:
             raise flight.error
         assert flight.run is not None
-        flight.run.wait()
         self.state = replace(self.state, drawn=flight.run.drawn_after, consumed=self.state.consumed + 1)
         batches = flight.run.outputs()
         if flight.run.policy is not None:

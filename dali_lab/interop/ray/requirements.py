@@ -7,6 +7,7 @@ import re
 import socket
 
 from dali_lab.model.errors import DaliLabError
+from dali_lab.model.extras import require
 
 MINIMUM = (2, 60)
 """The oldest release of Ray that the tests ran with."""
@@ -25,10 +26,11 @@ def require_ray() -> None:
         If it is not installed, or too old; it says what to install.
     """
     try:
-        import ray
-        import ray.data
-    except ImportError as error:
-        raise RayError(f"pipelines on Ray need Ray Data ({error}): pip install 'dali-lab[ray]'") from error
+        require("ray", ("ray", "pyarrow"), "a pipeline on Ray")
+    except DaliLabError as error:
+        raise RayError(error.message, code=error.code) from None
+    import ray
+
     found = re.match(r"(\d+)\.(\d+)", ray.__version__)
     if found is not None and (int(found[1]), int(found[2])) < MINIMUM:
         wanted = ".".join(map(str, MINIMUM))
@@ -36,6 +38,10 @@ def require_ray() -> None:
             f"Ray {ray.__version__} is too old, {wanted} or newer is needed: pip install -U 'dali-lab[ray]',"
             " with the same version on all nodes"
         )
+    try:
+        import ray.data
+    except ImportError as error:
+        raise RayError(f"Ray Data cannot be loaded ({error}): pip install -U 'dali-lab[ray]'") from error
 
 
 def connect(address: str | None = None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib.util
 import os
 import random
 import threading
@@ -16,12 +15,13 @@ from typing import TypeVar
 
 from dali_lab.io.locations import bucket_and_key, canonical, credentials_in
 from dali_lab.io.remote.store import Kind, Store, StoreError
+from dali_lab.model.errors import DaliLabError
+from dali_lab.model.extras import require
 
 T = TypeVar("T")
 
 _FIRST_WAIT = 0.1
 _LONGEST_WAIT = 8.0
-_INSTALL = "remote files need more packages: pip install dali-lab[remote]"
 
 
 def attempts() -> int:
@@ -114,8 +114,10 @@ def _any(url: str) -> Store:
 
 
 def _need(package: str) -> None:
-    if importlib.util.find_spec(package) is None:
-        raise StoreError(Kind.WRONG, f"{_INSTALL} ('{package}' is not installed)")
+    try:
+        require("remote", (package,), "a remote file")
+    except DaliLabError as error:
+        raise StoreError(Kind.WRONG, error.message) from None
 
 
 def tried(url: str, work: Callable[[Store, str], T], stopped: Callable[[], bool] = bool) -> T:
