@@ -27,6 +27,10 @@ class Progress(NamedTuple):
     left: float
 
 
+Walking = Callable[[int, Callable[[int], None]], Iterable[Part]]
+"""Gives the parts from a number on, in order, and tells of the samples that are behind it."""
+
+
 class Check:
     """A check of the dataset that a graph reads.
 
@@ -79,13 +83,15 @@ class Check:
         edges = [(node, [str(edge) for edge in self.graph.nodes[node].edges()]) for node in self.graph.order()]
         return mark(self.walk.part_size, nodes, edges, self.graph.outputs, names)
 
-    def run(self, tell: Callable[[Progress], None] | None = None) -> Report:
+    def run(self, tell: Callable[[Progress], None] | None = None, walk: Walking | None = None) -> Report:
         """Go through the rest of the samples, and report about all.
 
         Parameters
         ----------
         tell
             Called after each batch; what it raises ends the check, which can be taken up again by its journal.
+        walk
+            Goes through the parts in place of :meth:`Walk.walk`, on other machines.
         """
         first = len(self.done)
         before = min(first * self.walk.part_size, self.walk.total)
@@ -96,7 +102,7 @@ class Check:
             if tell is not None:
                 tell(Progress(done, self.walk.total, rate, (self.walk.total - done) / max(1e-9, rate)))
 
-        for part in self.walk.walk(first, progress):
+        for part in (walk or self.walk.walk)(first, progress):
             self.done.append(part)
             if self._journal is not None:
                 self._journal.add(part)

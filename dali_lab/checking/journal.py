@@ -6,7 +6,8 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dali_lab.checking.facts import Facts
 from dali_lab.checking.findings import Finding
@@ -61,13 +62,11 @@ class Journal:
             return
         if found["part"] != number - 1:
             raise ValueError("a part is missing")
-        facts = {str(reader): Facts.of(facts) for reader, facts in found["facts"].items()}
-        self.parts.append(Part(number - 1, list(map(Finding.of, found["findings"])), facts))
+        self.parts.append(part_of(found))
 
     def add(self, part: Part) -> None:
         """Add a part; it is on the disk when this returns."""
-        facts = {reader: each.plain() for reader, each in part.facts.items()}
-        self._write({"part": part.number, "findings": [each.plain() for each in part.findings], "facts": facts})
+        self._write(plain(part))
 
     def _write(self, content: object) -> None:
         self._file.write(json.dumps(content, separators=(",", ":")).encode() + b"\n")
@@ -79,6 +78,18 @@ class Journal:
         self._file.close()
         if remove:
             os.unlink(self.path)
+
+
+def plain(part: Part) -> dict[str, object]:
+    """A part as values of JSON."""
+    facts = {reader: each.plain() for reader, each in part.facts.items()}
+    return {"part": part.number, "findings": [each.plain() for each in part.findings], "facts": facts}
+
+
+def part_of(found: Mapping[str, Any]) -> Part:
+    """The part that :func:`plain` gave the values of."""
+    facts = {str(reader): Facts.of(facts) for reader, facts in found["facts"].items()}
+    return Part(found["part"], list(map(Finding.of, found["findings"])), facts)
 
 
 def _whole_lines(content: bytes) -> Iterator[bytes]:

@@ -82,6 +82,8 @@ class Walk:
         Samples of the largest reader: those of the others come again meanwhile.
     parts
         Number of parts.
+    batch_size
+        Samples in a batch.
 
     Raises
     ------
@@ -93,7 +95,7 @@ class Walk:
 
     def __init__(self, graph: Graph, *, batch_size: int | None = None, threads: int | None = None) -> None:
         self._graph, self._taps = prepared(graph)
-        self._batch = batch_size or _whole(graph.pipeline.get("batch_size")) or 1
+        self.batch_size = batch_size or _whole(graph.pipeline.get("batch_size")) or 1
         self._threads = threads or os.cpu_count() or 1
         self._pipeline: Pipeline | None = None
         self._single: Pipeline | None = None
@@ -101,7 +103,7 @@ class Walk:
         self.sources = self._open()
         self.sizes = {name: source.meta()["epoch_size"] for name, source in self.sources.items()}
         self.total = max(self.sizes.values())
-        self.part_size = self._batch * max(1, PART // self._batch)
+        self.part_size = self.batch_size * max(1, PART // self.batch_size)
         self.parts = -(-self.total // self.part_size)
         self._readers = _readers_of_nodes(self._graph, set(self.sizes))
 
@@ -114,7 +116,7 @@ class Walk:
         return pipeline
 
     def _open(self) -> dict[str, ListSource]:
-        self._pipeline = self._make(self._batch, on_error="skip", max_error_rate=1.0)
+        self._pipeline = self._make(self.batch_size, on_error="skip", max_error_rate=1.0)
         return _list_sources(self._pipeline)
 
     def close(self) -> None:
@@ -129,8 +131,8 @@ class Walk:
 
     # -- walking ------------------------------------------------------------------------------------------------
 
-    def walk(self, first: int = 0, tell: Callable[[int], None] | None = None) -> Iterator[Part]:
-        """The parts from `first` on; can be begun once.
+    def walk(self, first: int = 0, tell: Callable[[int], None] | None = None, end: int | None = None) -> Iterator[Part]:
+        """The parts from `first` up to, not including, `end`; can be begun once.
 
         Parameters
         ----------
@@ -140,15 +142,15 @@ class Walk:
         assert self._pipeline is not None
         if first and first < self.parts:
             _skip(self._pipeline, first * self.part_size)
-        for number in range(first, self.parts):
+        for number in range(first, self.parts if end is None else min(end, self.parts)):
             part = Part(number)
             pieces: dict[str, list[Facts]] = {name: [] for name in self.sizes}
             start = number * self.part_size
-            end = min(start + self.part_size, self.total)
-            for begin in range(start, end, self._batch):
-                self._run_batch(begin, min(begin + self._batch, end), part, pieces)
+            stop = min(start + self.part_size, self.total)
+            for begin in range(start, stop, self.batch_size):
+                self._run_batch(begin, min(begin + self.batch_size, stop), part, pieces)
                 if tell is not None:
-                    tell(min(begin + self._batch, end))
+                    tell(min(begin + self.batch_size, stop))
             part.facts = {name: Facts.joined(each) for name, each in pieces.items()}
             yield part
 
@@ -167,7 +169,7 @@ class Walk:
             if start + record.sample < stop:
                 part.findings.append(self._finding(record, start + record.sample))
         left_out = set(runner.left_out)
-        rows = np.array([row for row in range(self._batch) if row not in left_out], np.int64)
+        rows = np.array([row for row in range(self.batch_size) if row not in left_out], np.int64)
         self._note(batches, start + rows, stop, part, pieces)
 
     def _one_by_one(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from dali_lab.cli.progress import Bar
 
 if TYPE_CHECKING:
     from dali_lab.checking import Check, Report
-    from dali_lab.checking.check import Progress
+    from dali_lab.checking.check import Progress, Walking
 
 _EXIT = """exit status:
   0  nothing graver than --fail-on was found
@@ -57,6 +58,14 @@ def add(commands: Commands) -> None:
     parser.add_argument("--batch-size", type=positive, default=None, metavar="N", help="samples in a batch")
     parser.add_argument("--threads", type=positive, default=None, metavar="N", help="CPU threads (default: all cores)")
     parser.add_argument("--anew", action="store_true", help="begin anew where an earlier check was ended")
+    parser.add_argument(
+        "--ray",
+        nargs="?",
+        const="",
+        default=None,
+        metavar="ADDRESS",
+        help="check on a Ray cluster: host:port of its head node (default: RAY_ADDRESS, or else this machine)",
+    )
     parser.set_defaults(function=_check)
 
 
@@ -78,7 +87,7 @@ def _check(options: argparse.Namespace) -> int:
     )
     finished = False
     try:
-        report = _run(checking)
+        report = _run(checking, None if options.ray is None else _on_ray(checking, options.ray))
         _write(checking, report, folder)
         if options.exclude_to is not None:
             chosen = checking.excluded(each for each in report.findings if each.kind in kinds)
@@ -91,7 +100,17 @@ def _check(options: argparse.Namespace) -> int:
     return 1 if fatal else 0
 
 
-def _run(checking: Check) -> Report:
+def _on_ray(checking: Check, address: str) -> Walking:
+    """Goes through the parts on a cluster."""
+    from dali_lab.plugin.ray import connect
+
+    connect(address or None)
+    from dali_lab.interop.ray.checks import cluster_walk
+
+    return functools.partial(cluster_walk, checking.graph, checking.walk)
+
+
+def _run(checking: Check, walk: Walking | None = None) -> Report:
     bar = Bar()
     if checking.done:
         behind = min(len(checking.done) * checking.walk.part_size, checking.walk.total)
@@ -102,7 +121,7 @@ def _run(checking: Check) -> Report:
         bar.show(progress.done / progress.total, text)
 
     try:
-        report = checking.run(tell)
+        report = checking.run(tell, walk)
     finally:
         bar.clear()
     if report.checked:

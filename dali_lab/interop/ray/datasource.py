@@ -19,6 +19,7 @@ from dali_lab.interop.iteration import LastBatchPolicy
 from dali_lab.interop.ray.cut import cut
 from dali_lab.interop.ray.engines import Run
 from dali_lab.interop.ray.epochs import Piece
+from dali_lab.interop.ray.node import on_a_node
 from dali_lab.interop.ray.plan import epochs_of
 from dali_lab.interop.ray.progress import Progress
 from dali_lab.interop.ray.recipe import Recipe, recipe_of
@@ -111,18 +112,10 @@ def _following(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 
 def _read(key: str, packed: object, runs: list[Run], threads: int, positions: bool) -> Callable[[], Iterator[Table]]:
-    """The function of a read task. It travels by value, so that a node without this package can say so."""
+    """The function of a read task."""
+    read = on_a_node("work", "read")
 
     def read_batches() -> Iterator[Table]:
-        try:
-            from dali_lab.interop.ray.work import read
-        except ImportError as error:
-            import platform
-
-            raise RuntimeError(
-                f"the node '{platform.node()}' has no package dali_lab that fits ({error}): install the same release on"
-                " all nodes, or name it in runtime_env={'pip': ['dali-lab[ray]']}"
-            ) from None
         yield read(key, packed, runs, threads, positions)
 
     return read_batches

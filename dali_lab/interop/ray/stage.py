@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from dali_lab.graph.graph import Graph
 from dali_lab.interop.ray.cut import cut
+from dali_lab.interop.ray.node import on_a_node
 from dali_lab.interop.ray.recipe import Recipe, recipe_of
 from dali_lab.interop.ray.rest import Rest, passed_on
 from dali_lab.interop.ray.rows import RowEngine, hashed, places_of
@@ -110,18 +111,11 @@ def stage(
     key = hashlib.blake2b(packed + repr((bound, threads)).encode(), digest_size=16).hexdigest()
     work = (key, packed, bound, threads, position, epoch, keep)
 
-    def function(batch: Columns) -> Columns:
-        # It travels by value, so that a node without this package can say so.
-        try:
-            from dali_lab.interop.ray.work import run_rows
-        except ImportError as error:
-            import platform
+    run_rows = on_a_node("work", "run_rows")
 
-            raise RuntimeError(
-                f"the node '{platform.node()}' has no package dali_lab that fits ({error}): install the same release on"
-                " all nodes, or name it in runtime_env={'pip': ['dali-lab[ray]']}"
-            ) from None
-        return run_rows(work, batch)
+    def function(batch: Columns) -> Columns:
+        found: Columns = run_rows(work, batch)
+        return found
 
     def call(self: object, batch: Columns) -> Columns:
         return function(batch)
