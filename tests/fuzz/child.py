@@ -52,7 +52,8 @@ def main(name: str, first: int, count: int) -> None:
     warnings.simplefilter("ignore")
     output = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    with tempfile.TemporaryDirectory() as folder:
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
         target = TARGETS[name](Path(folder))
         others = [part for parts in target.files for part in parts]
         for parts in target.files:

@@ -42,21 +42,36 @@ def _fed(define: Callable[[Any], Any]) -> Callable[[Parts], None]:
 
 
 def _reader(folder: Path, names: Sequence[str], define: Callable[[], Any]) -> Callable[[Parts], None]:
-    """Reads files of these names by a new pipeline each time, two batches of them."""
+    """Reads files of these names, two batches of them, from the beginning each time: all but tracing and threads."""
     import dali_lab
+    from dali_lab.executor.engine import Engine
+    from dali_lab.executor.plan import make_plan
+    from dali_lab.executor.pool import InlinePool
+    from dali_lab.executor.sources.opening import open_sources
+    from dali_lab.graph.passes import optimized
+    from dali_lab.graph.seeds import graph_seeds
+
+    pipeline = dali_lab.Pipeline(3, 1, None, seed=1)
+    with pipeline:
+        outputs = define()
+        pipeline.set_outputs(*(outputs if isinstance(outputs, (list, tuple)) else [outputs]))
+    graph = optimized(pipeline.graph)
+    seeds = graph_seeds(graph, 1)
+    pool = InlinePool()
 
     def read(parts: Parts) -> None:
         for name, content in zip(names, parts, strict=True):
             (folder / name).write_bytes(content)
-        pipeline = dali_lab.Pipeline(3, 1, None, exec_pipelined=False, exec_async=False, prefetch_queue_depth=1)
+        plan = make_plan(graph)
         try:
-            with pipeline:
-                outputs = define()
-                pipeline.set_outputs(*(outputs if isinstance(outputs, (list, tuple)) else [outputs]))
-            for _ in range(2):
-                pipeline.run()
+            sources = open_sources(plan.sources, seeds, checkpointing=False, device=None, workers=None)
+            engine = Engine(plan, 1, seeds, pool=pool)
+            for number in range(2):
+                run = engine.submit(number, 3, {name: source.draw(3) for name, source in sources.items()})
+                pool.run()
+                run.outputs()
         finally:
-            pipeline.close()
+            plan.close()
 
     return read
 
