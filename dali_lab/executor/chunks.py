@@ -165,6 +165,11 @@ class ChunkRunner:
         """
         run, stage = stage_run.run, stage_run.stage
         results: Sequence[Batch] | None
+        draw = run.draws.get(step.node.id)
+        if draw is not None and draw.lost and not chunk.alone:
+            chunk.lost = {row: draw.lost[row] for row in range(chunk.start, chunk.stop) if row in draw.lost}
+            if len(chunk.lost) == chunk.stop - chunk.start:
+                return self._go_on_without_lost(stage_run, chunk, step, inputs, None)
         try:
             results = self._run_step(stage_run, chunk, step, inputs)
         except Exception as error:  # the policy says whether it makes samples bad
@@ -181,18 +186,22 @@ class ChunkRunner:
                 run.note_bad(stage, explained.sample or 0, explained)
                 return None
             results = self._run_rest(stage_run, chunk, step, explained)
-        if chunk.lost:
-            for row, lost in chunk.lost.items():
-                explain(lost, stage.blamed(lost, step).node, inputs, chunk.start)
-                if not run.covers(lost):
-                    raise lost
-                run.note_bad(stage, row, lost)
-            every = len(chunk.lost) == chunk.stop - chunk.start
-            chunk.lost.clear()
-            let_stand_in(stage_run, chunk, step)
-            if every or stage.whole:
-                return None
-        return results
+        return self._go_on_without_lost(stage_run, chunk, step, inputs, results) if chunk.lost else results
+
+    def _go_on_without_lost(
+        self, stage_run: StageRun, chunk: Chunk, step: Step, inputs: list[Batch], results: Sequence[Batch] | None
+    ) -> Sequence[Batch] | None:
+        """Note the lost samples of a chunk as bad; `None` where nothing is left to do for the chunk."""
+        run, stage = stage_run.run, stage_run.stage
+        for row, lost in chunk.lost.items():
+            explain(lost, stage.blamed(lost, step).node, inputs, chunk.start)
+            if not run.covers(lost):
+                raise lost
+            run.note_bad(stage, row, lost)
+        every = len(chunk.lost) == chunk.stop - chunk.start
+        chunk.lost.clear()
+        let_stand_in(stage_run, chunk, step)
+        return None if every or stage.whole else results
 
     def _run_rest(self, stage_run: StageRun, chunk: Chunk, step: Step, error: DaliLabError) -> Sequence[Batch] | None:
         """Run a step that failed on a chunk on the samples that it takes, and note the others as bad."""

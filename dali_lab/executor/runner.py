@@ -101,6 +101,7 @@ class Runner:
             checkpointing=bool(settings.enable_checkpointing),
             device=self.plan.device,
             workers=self.workers,
+            tolerant=settings.on_error != "raise",
         )
         self.engine = Engine(
             self.plan,

@@ -82,7 +82,7 @@ def takes_argument(source: Callable[..., Any]) -> bool:
 
 @dataclass(frozen=True)
 class Request:
-    """A request for a batch, or for some samples of it."""
+    """A request for a batch, or for some samples of it; `tolerant` if samples may fail by themselves."""
 
     iteration: int
     first_sample: int
@@ -90,6 +90,7 @@ class Request:
     stop: int
     epoch: int
     generation: int = 0
+    tolerant: bool = False
 
 
 @dataclass
@@ -130,29 +131,60 @@ class PythonSource:
         StopIteration
             At the end.
         """
+        return self.ask_apart(request)[0]
+
+    def ask_apart(self, request: Request) -> tuple[list[Any], dict[int, Exception]]:
+        """The answer of :meth:`ask`, and the errors of single samples if the request is tolerant.
+
+        Errors are numbered from the first sample of the request; another sample stands in the place of such a one.
+
+        Raises
+        ------
+        StopIteration
+            At the end.
+        """
         if self._ended is not None and self._ended == request.generation:
             raise StopIteration
         try:
-            return self._columns(self._answers(request))
+            failed: dict[int, Exception] = {}
+            return self._columns(self._answers(request, failed if request.tolerant else None)), failed
         except StopIteration:
             self._ended = request.generation if request.generation else None
             raise
 
-    def _answers(self, request: Request) -> Any:
+    def _answers(self, request: Request, failed: dict[int, Exception] | None) -> Any:
+        if not self.batch:
+            return self._samples(request, failed)
         if self.kind != "callable":
-            if self.batch:
-                return self._next()
-            return [self._next() for _ in range(request.start, request.stop)]
-        if self.batch:
-            if not self.indexed:
-                return self.source()
-            return self.source(BatchInfo(request.iteration, request.epoch) if self.batch_info else request.iteration)
+            return self._next()
         if not self.indexed:
-            return [self.source() for _ in range(request.start, request.stop)]
-        return [
-            self.source(SampleInfo(request.first_sample + index, index, request.iteration, request.epoch))
-            for index in range(request.start, request.stop)
-        ]
+            return self.source()
+        return self.source(BatchInfo(request.iteration, request.epoch) if self.batch_info else request.iteration)
+
+    def _samples(self, request: Request, failed: dict[int, Exception] | None) -> list[Any]:
+        """The samples of a request; errors of some of them are put into `failed`, if it is given."""
+        answers: list[Any] = []
+        for index in range(request.start, request.stop):
+            try:
+                answers.append(self._sample(request, index))
+            except StopIteration:
+                raise
+            except Exception as error:  # the source is the user's
+                if failed is None:
+                    raise
+                failed[len(answers)] = error
+                answers.append(None)
+        good = next((answer for row, answer in enumerate(answers) if not failed or row not in failed), None)
+        if failed and len(failed) == len(answers):
+            raise failed[0]
+        return [good if failed and row in failed else answer for row, answer in enumerate(answers)]
+
+    def _sample(self, request: Request, index: int) -> Any:
+        if self.kind != "callable":
+            return self._next()
+        if not self.indexed:
+            return self.source()
+        return self.source(SampleInfo(request.first_sample + index, index, request.iteration, request.epoch))
 
     def _columns(self, answer: Any) -> list[Any]:
         if self.outputs is None:

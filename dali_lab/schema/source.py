@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.errors import OperatorError
+from dali_lab.model.errors import OperatorError, SampleError
 
 
 @dataclass
@@ -22,10 +22,13 @@ class Draw:
         Number of samples in the batch.
     ticket
         Any object; each call of the batch gets it.
+    lost
+        Samples that the source could not give, with their errors; the ticket holds anything in their places.
     """
 
     count: int
     ticket: Any = None
+    lost: Mapping[int, SampleError] = field(default_factory=dict)
 
 
 class Source:

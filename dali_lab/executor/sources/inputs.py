@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from dali_lab.device.incoming import device_batch
 from dali_lab.model.batch import Batch
-from dali_lab.model.errors import OperatorError
+from dali_lab.model.errors import DaliLabError, OperatorError, SampleError, as_ours
 from dali_lab.model.incoming import checked_batch, incoming_batch
 from dali_lab.schema.external import External, Request
 from dali_lab.schema.source import Draw, FeedQueue, Source
 
 if TYPE_CHECKING:
     from dali_lab.device.interface import Device
+
+
+Drawn = tuple[Sequence[Batch], dict[int, SampleError]]
 
 
 class ExternalInput(Source):
@@ -57,15 +60,17 @@ class ExternalInput(Source):
         raise self.external.fail("has a source of its own; nothing can be fed to it")
 
     def draw(self, batch_size: int) -> Draw:
-        batches = self._next(batch_size)
+        batches, lost = self._next(batch_size)
+        if not batches:
+            return Draw(len(lost), batches, lost)
         sizes = [len(batch) for batch in batches]
         if len(set(sizes)) > 1:
             raise self.external.fail(f"gave batches of different sizes for its outputs: {sizes}", "source")
         self._check_alike(batches)
-        return Draw(sizes[0], batches)
+        return Draw(sizes[0], batches, lost)
 
-    def _next(self, batch_size: int) -> Sequence[Batch]:
-        """The next batch of each output."""
+    def _next(self, batch_size: int) -> Drawn:
+        """The next batch of each output, none where all samples are lost, and the errors of lost samples."""
         raise NotImplementedError
 
     def _check_alike(self, batches: Sequence[Batch]) -> None:
@@ -112,7 +117,7 @@ class FedInput(ExternalInput):
     def ready(self) -> bool:
         return bool(self._fed) or (self.external.repeat_last and self._last is not None)
 
-    def _next(self, batch_size: int) -> Sequence[Batch]:
+    def _next(self, batch_size: int) -> Drawn:
         again = self._last if self.external.repeat_last else None
         batch = self._fed.take(wait=self.external.blocking and again is None)
         if batch is None and again is None:
@@ -121,36 +126,51 @@ class FedInput(ExternalInput):
             raise error
         self._last = batch if batch is not None else again
         assert self._last is not None
-        return (self._last,)
+        return (self._last,), {}
 
     def close(self) -> None:
         self._fed.close()
 
 
 class PythonInput(ExternalInput):
-    """Draws from a callable or an iterable in this process."""
+    """Draws from a callable or an iterable in this process.
+
+    Parameters
+    ----------
+    tolerant
+        An error of the source loses a sample, or the samples of a batch, rather than being raised.
+    """
 
     ends = True
 
-    def __init__(self, external: External, device: Device | None = None) -> None:
+    def __init__(self, external: External, device: Device | None = None, *, tolerant: bool = False) -> None:
         super().__init__(external, device)
         self._iteration = self._sample = self._epoch = 0
         self._warned = False
+        self._tolerant = tolerant
 
-    def _next(self, batch_size: int) -> Sequence[Batch]:
+    def _next(self, batch_size: int) -> Drawn:
+        request = Request(self._iteration, self._sample, 0, batch_size, self._epoch, tolerant=self._tolerant)
+        batches: Sequence[Batch] = ()
         try:
-            batches = self._ask(Request(self._iteration, self._sample, 0, batch_size, self._epoch))
+            batches, failed = self._ask(request)
         except StopIteration:
             self._iteration = self._sample = 0
             raise
+        except Exception as error:  # the source is the user's
+            if not self._tolerant:
+                raise
+            failed = dict.fromkeys(range(batch_size), error)
         self._iteration += 1
         self._sample += batch_size
-        return batches
+        return batches, {row: _lost(row, error) for row, error in failed.items()}
 
-    def _ask(self, request: Request) -> Sequence[Batch]:
+    def _ask(self, request: Request) -> tuple[Sequence[Batch], dict[int, BaseException]]:
+        """The batches of a request, and the errors of single samples."""
         assert self.external.source is not None
-        columns = self.external.source.ask(request)
-        return tuple(self.convert(index, data, request.stop) for index, data in enumerate(columns))
+        columns, failed = self.external.source.ask_apart(request)
+        found: dict[int, BaseException] = dict(failed)
+        return tuple(self.convert(index, data, request.stop) for index, data in enumerate(columns)), found
 
     def skip_batches(self, batches: int, batch_size: int) -> None:
         assert self.external.source is not None
@@ -182,3 +202,15 @@ class PythonInput(ExternalInput):
 
     def restore(self, state: Any) -> None:
         self._iteration, self._sample, self._epoch = state["iteration"], state["sample"], state["epoch"]
+
+
+def _lost(row: int, error: BaseException) -> SampleError:
+    """The error about a sample that the source did not give."""
+    if isinstance(error, DaliLabError):
+        lost = SampleError(error.message, argument=error.argument)
+        lost.__cause__ = error.__cause__
+        lost.sample = row
+        return lost
+    ours = as_ours(error, sample=row)
+    assert isinstance(ours, SampleError)
+    return ours

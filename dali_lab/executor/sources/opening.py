@@ -24,6 +24,7 @@ def open_source(
     checkpointing: bool = False,
     device: Device | None = None,
     workers: WorkerPool | None = None,
+    tolerant: bool = False,
 ) -> Source:
     """The source of an operator, for one run.
 
@@ -39,6 +40,8 @@ def open_source(
         The device of the run, for nodes placed on it.
     workers
         Worker processes for parallel sources; without them these run in this process.
+    tolerant
+        Errors of Python sources lose samples.
     """
     external = operator.external()
     if external is None:
@@ -46,7 +49,9 @@ def open_source(
     device = device if operator.device == "gpu" else None
     if external.source is None:
         return FedInput(external, device)
-    return workers.open(external) if external.parallel and workers is not None else PythonInput(external, device)
+    if external.parallel and workers is not None:
+        return workers.open(external, tolerant=tolerant)
+    return PythonInput(external, device, tolerant=tolerant)
 
 
 def open_sources(
@@ -56,6 +61,7 @@ def open_sources(
     checkpointing: bool,
     device: Device | None,
     workers: WorkerPool | None,
+    tolerant: bool = False,
 ) -> dict[str, Source]:
     """The sources of steps by node, finite ones first.
 
@@ -69,7 +75,12 @@ def open_sources(
         seed = seeds.get(step.node.id, -1)
         try:
             opened[step.node.id] = open_source(
-                step.operator, seed, checkpointing=checkpointing, device=device, workers=workers
+                step.operator,
+                seed,
+                checkpointing=checkpointing,
+                device=device,
+                workers=workers,
+                tolerant=tolerant,
             )
         except DaliLabError as error:
             error.locate(step.node.id, step.node.op, step.node.origin)

@@ -50,6 +50,8 @@ class Answer:
         Whether the block is new, in which case its handle follows.
     dropped
         Blocks that the worker has freed.
+    failed
+        Errors of single samples, by their index in the task; anything stands in their places.
     """
 
     task: int
@@ -59,6 +61,7 @@ class Answer:
     new_block: bool = False
     block_size: int = 0
     dropped: list[int] = field(default_factory=list)
+    failed: dict[int, BaseException] = field(default_factory=dict)
 
 
 class RemoteTraceback(Exception):
@@ -179,11 +182,13 @@ def _serve(connection: Connection, answer: Answer, source: External, request: Re
     try:
         assert source.source is not None
         count = request.stop - request.start
+        columns, failed = source.source.ask_apart(request)
+        answer.failed = {row: _Failure(error).sendable() for row, error in failed.items()}
         batches = [
             incoming_batch(
                 data, layout=expected.layout, dtype=expected.dtype, ndim=expected.ndim, limit=count, copy=False
             )
-            for data, expected in zip(source.source.ask(request), source.outputs, strict=False)
+            for data, expected in zip(columns, source.outputs, strict=False)
         ]
         handle = _write(batches, answer, source.bytes_per_sample * count, blocks)
     except StopIteration as end:

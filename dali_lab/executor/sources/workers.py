@@ -46,9 +46,10 @@ class _Worker:
 
 @dataclass
 class _Job:
-    """One batch in flight: its tasks, and their answers."""
+    """One batch in flight: its tasks with the samples ``(start, stop)`` of each, and their answers."""
 
     tasks: list[int]
+    spans: list[tuple[int, int]] = field(default_factory=list)
     answers: dict[int, tuple[_Worker, Answer]] = field(default_factory=dict)
 
 
@@ -105,10 +106,10 @@ class WorkerPool:
             self.workers.append(_Worker(process, here))
         self._finalizer = weakref.finalize(self, _end, list(self.workers), os.getpid())
 
-    def open(self, external: External) -> ParallelInput:
+    def open(self, external: External, *, tolerant: bool = False) -> ParallelInput:
         """The source of a declaration that the pool was made for."""
         index = [source.node for source in self._sources].index(external.node)
-        return ParallelInput(external, self, index, self._batch_size)
+        return ParallelInput(external, self, index, self._batch_size, tolerant=tolerant)
 
     def shared_memory(self) -> list[int]:
         """Bytes of each block of shared memory that workers hold."""
@@ -125,6 +126,7 @@ class WorkerPool:
             worker = self.workers[worker_index % len(self.workers)]
             number = next(self._numbers)
             job.tasks.append(number)
+            job.spans.append((request.start, request.stop))
             self._jobs[number] = job
             released = [worker.free.popleft() for _ in range(len(worker.free))]
             try:
@@ -207,7 +209,7 @@ class WorkerPool:
         )
 
     def batches(self, found: Sequence[tuple[_Worker, Answer]]) -> list[Batch]:
-        """The outputs of a batch whose parts have all been answered."""
+        """The outputs of a batch, from the parts that have no error."""
         parts: list[list[Batch]] = []
         for worker, answer in found:
             lease, base = None, 0
@@ -277,8 +279,10 @@ def _end(workers: list[_Worker], pid: int) -> None:
 class ParallelInput(PythonInput):
     """Draws from a source in worker processes: keeps a few batches ahead, and returns them in order."""
 
-    def __init__(self, external: External, pool: WorkerPool, index: int, batch_size: int) -> None:
-        super().__init__(external)
+    def __init__(
+        self, external: External, pool: WorkerPool, index: int, batch_size: int, *, tolerant: bool = False
+    ) -> None:
+        super().__init__(external, tolerant=tolerant)
         assert external.source is not None
         self._described = external.source
         self._pool = pool
@@ -287,18 +291,32 @@ class ParallelInput(PythonInput):
         self._jobs: deque[_Job] = deque()
         self._generation = 1
 
-    def _ask(self, request: Request) -> Sequence[Batch]:
+    def _ask(self, request: Request) -> tuple[Sequence[Batch], dict[int, BaseException]]:
         """The next batch; errors of the source have the worker's traceback as their cause."""
         while len(self._jobs) <= self.external.ahead:
             self._schedule(request)
         job = self._jobs.popleft()
         found = self._pool.wait(job)
-        for _, answer in found:
-            if answer.error is not None:
+        failed: dict[int, BaseException] = {}
+        for (start, stop), (_, answer) in zip(job.spans, found, strict=True):
+            failed.update({start + row: error for row, error in answer.failed.items()})
+            if answer.error is None:
+                continue
+            if not request.tolerant or isinstance(answer.error, StopIteration):
                 self._pool.forget(job)
                 self._drop()
                 raise answer.error
-        return self._pool.batches(found)
+            failed.update(dict.fromkeys(range(start, stop), answer.error))
+        if all(answer.error is not None for _, answer in found):
+            raise next(answer.error for _, answer in found if answer.error is not None)
+        batches = self._pool.batches([part for part in found if part[1].error is None])
+        if any(answer.error is not None for _, answer in found):
+            order = np.zeros(job.spans[-1][1], np.int64)
+            good = [span for span, (_, answer) in zip(job.spans, found, strict=True) if answer.error is None]
+            rows = np.concatenate([np.arange(*span) for span in good])
+            order[rows] = np.arange(len(rows))
+            batches = [batch.take(order) for batch in batches]
+        return batches, failed
 
     def _schedule(self, request: Request) -> None:
         """Start the batch after those in flight."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
+from dali_lab.model.errors import SampleError
 from dali_lab.model.incoming import incoming_batch
 from dali_lab.operators.decoders.frame_numbers import empty_frames, filled, named
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
@@ -63,15 +64,18 @@ class VideoInput(Operator):
         video, starts, last = call.ticket
         length, count = self.value("sequence_length"), len(video.index)
         numbers = []
-        for start in starts.tolist():
+        for start in starts[call.start : call.start + call.count].tolist():
             wanted = np.arange(start, start + length)
             partial = self.value("last_sequence_policy") == "partial"
             numbers.append(wanted[wanted < count] if partial else np.where(wanted < count, wanted, -1))
         out = empty_frames(call, [video.index] * len(numbers), numbers, UINT8)
         for sample, wanted in enumerate(numbers):
-            with named(call, sample, None):
-                video.decode(*filled(out.array(sample), wanted, (0,)))
-        if last:
+            try:
+                with named(call, sample, None):
+                    video.decode(*filled(out.array(sample), wanted, (0,)))
+            except SampleError as error:
+                call.lose(error)
+        if last and call.lost is None:  # else sequences of it may be asked for in the place of bad ones
             video.close()
         return out
 
