@@ -1,10 +1,13 @@
-"""Distributes tests among workers, limits their processor time, and decides when kernels are compiled."""
+"""Distributes tests among workers, limits their processor time, and sees that they leave the process as it was."""
 
 from __future__ import annotations
 
+import asyncio
 import collections
 import gc
 import os
+import signal
+import sys
 from collections.abc import Generator
 from typing import Any
 
@@ -51,6 +54,60 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     item.user_properties.append(("processor seconds", used))
     if used > PROCESSOR_SECONDS:
         pytest.fail(f"took {used:.0f} s of processor time; {PROCESSOR_SECONDS:g} s is the most (tests/conftest.py)")
+    return result
+
+
+_VARIABLES = {*os.environ} - {"PYTEST_CURRENT_TEST"}
+
+
+def _group(nodeid: str) -> str:
+    """The tests that share fixtures: a file, or all tests in browsers."""
+    return "browser" if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]
+
+
+def _state() -> dict[str, object]:
+    """State of the process that tests of other files would meet, by what a failure calls it.
+
+    Libraries that a test imports may add variables, importers and folders of theirs.
+    """
+    recorder = sys.modules.get("dali_lab.graph.recorder")
+    usual = (signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler)
+    handlers = {number.name: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    variables = [name for name in os.environ if name in _VARIABLES or name.startswith("DALI_LAB_")]
+    return {
+        **{f"${name}": os.environ[name] for name in variables},
+        **{f"the handler of {name}": handler for name, handler in handlers.items() if handler not in usual},
+        "the working directory": os.getcwd(),
+        "sys.path": [folder for folder in sys.path if "site-packages" not in folder],
+        "sys.meta_path": [each for each in sys.meta_path if type(each).__module__.startswith("dali_lab")],
+        "the running event loop": asyncio._get_running_loop(),
+        "the current pipeline": recorder and recorder.Recorder.current(),
+        "the switch of the garbage collector": gc.isenabled(),
+        "sys.getswitchinterval()": sys.getswitchinterval(),
+    }
+
+
+_before: dict[str, object] = {}
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Note the state of the process before the first test of a file."""
+    if not _before:
+        _before.update(_state())
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
+    """Fail the last test of a file that leaves the process in another state: tests may run in any order."""
+    result = yield
+    if nextitem is None or _group(nextitem.nodeid) != _group(item.nodeid):
+        before, after = dict(_before), _state()
+        _before.clear()
+        left = [name for name in before | after if before.get(name) != after.get(name)]
+        if left:
+            pytest.fail(f"the tests of {_group(item.nodeid)} do not restore: {', '.join(left)}")
     return result
 
 

@@ -1,6 +1,6 @@
 // Sound: pre-emphasis, spectra, filter banks, decibels.
 
-// y[t] = x[t] - c x[t - 1]; `border` says what comes before the first element.
+// y[t] = x[t] - c x[t - 1]; `border` chooses the value before the first element.
 template <class T> __device__ void preemphasis(const PreemphasisSample* table, const PreemphasisParam& param) {
     FOR_SAMPLES(s) {
         const PreemphasisSample& sample = table[s];

@@ -53,7 +53,7 @@ __device__ void resample_sound(const ResampleSoundSample* table, const ResampleS
             float total = 0.0f;
             int n = first;
             if (channels == 1) {
-                // Four sums side by side.
+                // Four independent partial sums.
                 float t0 = 0.0f, t1 = 0.0f, t2 = 0.0f, t3 = 0.0f;
                 float x0 = (float)n - position, x1 = (float)(n + 1) - position;
                 float x2 = (float)(n + 2) - position, x3 = (float)(n + 3) - position;

@@ -60,7 +60,7 @@ template <class In, class Out> __device__ void transform_points(const TransformP
     }
 }
 
-// Intersection over union of two boxes given by two corners; 0 where they do not meet.
+// Intersection over union of two boxes given by two corners; 0 where they do not overlap.
 __device__ inline float overlap(const float* a, const float* b) {
     const float width = smaller(a[2], b[2]) - larger(a[0], b[0]);
     const float height = smaller(a[3], b[3]) - larger(a[1], b[1]);
@@ -69,7 +69,7 @@ __device__ inline float overlap(const float* a, const float* b) {
     return common / ((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - common);
 }
 
-// The anchor that fits each box best; of equal ones the last.
+// The best matching anchor of each box; on a tie the last one.
 __device__ void favourite_anchors(const FavouriteAnchorsSample* table, const FavouriteAnchorsParam& param) {
     FOR_SAMPLES(s) {
         const FavouriteAnchorsSample& sample = table[s];

@@ -1,6 +1,6 @@
 // Conversion of elements. The type of the output is chosen at run time: it is the same for a whole launch.
 
-// As crop and slice convert: fractions are cut off, and float16 keeps to its range.
+// Conversion by crop and slice: truncates fractions, and clamps to float16's range.
 template <class Out, bool to_half, bool to_whole> struct Truncate {
     template <class V> static __device__ inline Out of(V value) { return saturate<Out>(value); }
 };

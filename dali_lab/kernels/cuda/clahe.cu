@@ -1,7 +1,7 @@
-// Equalising histograms of tiles, with limited contrast, as OpenCV does it, of planes or of the lightness of colours.
+// Contrast-limited adaptive histogram equalisation as in OpenCV, of planes or of the lightness of colours.
 // Tables are [planes, tiles down, tiles across, 256].
 
-// Where the tiles of a picture are: it is continued to a multiple of their number, mirrored about its last pixels.
+// Tile geometry: the picture is padded to a multiple of the number of tiles, mirrored about its last pixels.
 struct Tiles {
     int height, width, across, down, tile_height, tile_width;
     template <class Sample, class Param>
@@ -33,7 +33,7 @@ __device__ void tile_counts(const TileCountsSample* table, const TileCountsParam
     }
 }
 
-// What is above the limit goes to all levels alike, and what is left of that to some at equal distances.
+// Counts above the limit are spread evenly over all levels; the remainder goes to equally spaced levels.
 __device__ void tile_levels(const TileLevelsSample* table, const TileLevelsParam& param) {
     FOR_SAMPLES(s) {
         const TileLevelsSample& sample = table[s];

@@ -28,7 +28,7 @@ template <class In, class Out> __device__ void linear_rgb(const LinearRgbSample*
     }
 }
 
-// Colour operators in a row, each with the rounding of a level that it would store.
+// A chain of colour operators, each rounded to the levels that it would store alone.
 __device__ void chain(const ChainSample* table, const ChainParam& param) {
     FOR_SAMPLES(s) {
         const ChainSample& sample = table[s];

@@ -1,4 +1,4 @@
-// What all kernels share: walking over samples and elements, float16, and NVIDIA DALI's saturating conversion.
+// Parts of all kernels: loops over samples and elements, float16, and NVIDIA DALI's saturating conversion.
 // The same text is compiled for GPUs (NVRTC) and for the host; products and sums are never contracted.
 
 typedef unsigned char u8;
@@ -29,7 +29,7 @@ __device__ inline Divided divide(i64 position, i64 extent) {
     return {quotient, (int)(position - quotient * extent)};
 }
 
-// One of two types.
+// Chooses one of two types.
 template <bool first, class A, class B> struct Chosen { typedef A Type; };
 template <class A, class B> struct Chosen<false, A, B> { typedef B Type; };
 
@@ -37,7 +37,7 @@ template <class T> __device__ inline T smaller(T a, T b) { return b < a ? b : a;
 template <class T> __device__ inline T larger(T a, T b) { return a < b ? b : a; }
 template <class T> __device__ inline T clamp(T value, T low, T high) { return smaller(larger(value, low), high); }
 
-// float16 as its bits.
+// float16, stored as its bits.
 struct half {
     u16 bits;
 };
@@ -76,7 +76,7 @@ __device__ inline u16 float_to_half(float value) {
     return (u16)(result | sign);
 }
 
-// What elements are, and what they are computed with.
+// Element types and the types they are computed in.
 template <class T> struct Traits;
 #define INTEGER(T, LEAST, MOST, UNDEFINED)                     \
     template <> struct Traits<T> {                             \
@@ -152,7 +152,7 @@ template <class T, class V> __device__ inline T saturate(V value) {
     return Saturate<T, V, Traits<V>::is_float>::of(value);
 }
 
-// What elements of a type are computed with, and how a result becomes one: float16 is rounded to even.
+// The type that elements are computed in, and the conversion back: float16 is rounded to even.
 template <class T> struct Number {
     typedef T Type;
     static __device__ inline T from(T value) { return value; }
@@ -182,10 +182,10 @@ __device__ inline int whole(float position) {
     return (int)floorf(clamp(known, -1e9f, 1e9f));
 }
 
-// How an axis goes on beyond its ends.
+// Border modes: how an axis is extended beyond its ends.
 enum { CONSTANT, REPLICATE, REFLECT, WRAP, REFLECT_101 };
 
-// Which element of an axis stands at `index` of the axis continued beyond its ends; -1 for none.
+// The element at `index` of the axis extended by a border mode; -1 for none.
 __device__ inline int place_of(int index, int size, int border) {
     if (index >= 0 && index < size) return index;
     if (border == CONSTANT) return -1;

@@ -7,7 +7,7 @@ __device__ inline int reflected(int index, int size) {
     return index;
 }
 
-// A product as it is summed: of float16 it is rounded.
+// A product before summation: rounded for float16.
 template <class T> __device__ inline float weighed(float weight, T value) { return weight * (float)widen(value); }
 template <> __device__ inline float weighed<half>(float weight, half value) {
     return half_to_float(float_to_half(weight * half_to_float(value.bits)));
@@ -45,8 +45,8 @@ template <class In, class Out> __device__ void convolve_axis(const ConvolveAxisS
     }
 }
 
-// Along x and then along y in one launch: a block has a tile of the result, and what its rows and those within the
-// window's reach are along x stays in shared memory. A tile is COLUMNS elements of a row by LINES rows.
+// Along x and then along y in one launch: a block computes a tile of the result. The convolution along x of its rows,
+// and of those in the window's reach, stays in shared memory. A tile is COLUMNS elements of a row by LINES rows.
 enum { COLUMNS = 64, LINES = 32 };
 
 template <class In, bool to_float, int rows>

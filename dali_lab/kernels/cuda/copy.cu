@@ -1,4 +1,4 @@
-// Moving elements without looking at them: every output axis walks an axis of the input from a start, by a step.
+// Strided copies of elements by size, not type: each output axis walks an axis of the input from a start, by a step.
 
 template <class T> __device__ void gather(const GatherSample* table, const GatherParam& param) {
     FOR_SAMPLES(s) {

@@ -1,5 +1,5 @@
-// Colours of a Bayer pattern from neighbours, as OpenCV finds them: pixels of the edge are those next to them inside.
-// ALONG_COLORS is as NPP does it: the image is reflected at its edges, and the colour that a pixel has seen leads green.
+// Demosaicing of Bayer patterns as in OpenCV: pixels of the edge repeat their neighbours inside.
+// ALONG_COLORS is NPP's way: the image is reflected at its edges, and the measured colour guides green.
 
 enum { BILINEAR, EDGE_AWARE, GRAY, ALONG_COLORS };
 
@@ -59,7 +59,7 @@ template <class T> __device__ void debayer(const DebayerSample* table, const Deb
             const T* data = (const T*)sample.data + (i64)y * width + x;
             const u32 here = data[0], left = data[-1], right = data[1], above = data[-width], below = data[width];
             const bool blue_row = ((y - 1) & 1) == sample.blue_row, blue_column = ((x - 1) & 1) == sample.blue_column;
-            // Where green was seen, the neighbours in the row have one colour and those in the column the other.
+            // At a green pixel, neighbours in the row have one colour and those in the column the other.
             u32 red, green, blue;
             if (blue_row != blue_column) {
                 const u32 beside = left + right, over = above + below;

@@ -1,4 +1,4 @@
-// Regions of samples overwritten: a row of the table is a region. All regions of a sample have the same values.
+// Overwrites regions of samples: a row of the table is a region. All regions of a sample have the same values.
 
 template <class T> __device__ void fill_region(const FillRegionSample* table, const FillRegionParam& param) {
     FOR_SAMPLES(s) {

@@ -1,4 +1,4 @@
-// Equalising histograms of channels [outer, count, inner]: counted in several copies, which are added up, so that
+// Histogram equalisation of channels [outer, count, inner]: counted in several copies, which are added up, so that
 // threads seldom wait for each other; then a table of levels for each channel, and the pixels through it.
 
 __device__ void clear_counts(const ClearCountsSample* table, const ClearCountsParam& param) {
@@ -48,7 +48,7 @@ __device__ void equal_levels(const EqualLevelsSample* table, const EqualLevelsPa
             for (int k = lowest + 1; k <= level; ++k) below += counts[k];
             const int others = sample.pixels - counts[lowest];
             const float scale = 255.0f / (float)larger(others, 1);
-            // An image of one level stays as it is.
+            // An image of a single level is unchanged.
             out[i] = level > lowest ? (u8)fminf(rintf((float)below * scale), 255.0f) : others == 0 ? (u8)lowest : 0;
         }
     }

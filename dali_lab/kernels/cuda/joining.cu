@@ -1,4 +1,4 @@
-// Blocks that follow each other in an input and lie apart in the output. A row of the table is a sample of one input.
+// Copies contiguous blocks of an input to strided places in the output. A row of the table is a sample of one input.
 
 template <class T> __device__ void join(const JoinSample* table, const JoinParam& param) {
     FOR_SAMPLES(s) {

@@ -1,4 +1,4 @@
-// What JPEG compression does to RGB pictures, in libjpeg's integers: luma in full resolution and two planes of chroma in
+// JPEG compression artefacts of RGB pictures, in libjpeg's integers: luma in full resolution and two chroma planes in
 // half of it, each in blocks of 8 x 8, whose coefficients are rounded to multiples of a table's steps.
 // The planes are int16, one after the other: [luma rows, luma pitch], then twice [chroma rows, chroma pitch].
 
@@ -42,7 +42,7 @@ __device__ inline Eight inverse(const Eight& in, int shift) {
             descale(t3 - u0, shift), descale(t2 - u1, shift), descale(t1 - u2, shift), descale(t0 - u3, shift)};
 }
 
-// Where the planes of a picture lie.
+// Layout of the planes of a picture.
 struct Planes {
     int luma_pitch, luma_rows, chroma_pitch, chroma_rows;
     __device__ Planes(int height, int width)
@@ -61,7 +61,7 @@ __device__ inline int converted(const u8* pixel, int plane) {
     return (32768 * red - 27439 * green - 5329 * blue + middle) >> 16;
 }
 
-// A sample of a plane, about 0; the last pixels are repeated beyond the edges.
+// A sample of a plane, centred at 0; edge pixels are repeated beyond the edges.
 struct Colours {
     const u8* data;
     int height, width;
@@ -77,7 +77,7 @@ struct Colours {
     }
 };
 
-// Eight samples of a row of a block each: converted, and transformed along the row.
+// One row of a block (eight samples) a thread: converted, and transformed along the row.
 __device__ void jpeg_rows(const JpegRowsSample* table, const JpegRowsParam& param) {
     FOR_SAMPLES(s) {
         const JpegRowsSample& sample = table[s];
@@ -112,7 +112,7 @@ __device__ void jpeg_rows(const JpegRowsSample* table, const JpegRowsParam& para
     }
 }
 
-// The multiple of a step next to a coefficient, which is 8 times as large as the step counts.
+// The nearest multiple of the step; the coefficient is scaled by 8.
 __device__ inline int rounded(int value, int step) {
     const int most = 8 * step, size = ((value < 0 ? -value : value) + most / 2) / most * step;
     return value < 0 ? -size : size;
@@ -120,7 +120,7 @@ __device__ inline int rounded(int value, int step) {
 
 __device__ inline short word(int value) { return (short)clamp(value, -32768, 32767); }
 
-// A column of a block each: transformed, rounded, and transformed back.
+// One column of a block a thread: transformed, quantised, and transformed back.
 __device__ void jpeg_columns(const JpegColumnsSample* table, const JpegColumnsParam& param) {
     FOR_SAMPLES(s) {
         const JpegColumnsSample& sample = table[s];
@@ -162,7 +162,7 @@ __device__ void jpeg_columns(const JpegColumnsSample* table, const JpegColumnsPa
 
 __device__ inline short level_of(int value) { return (short)clamp(value + 128, 0, 255); }
 
-// A row of a block each, transformed back to levels from 0 to 255.
+// One row of a block a thread, transformed back to levels from 0 to 255.
 __device__ void jpeg_levels(const JpegLevelsSample* table, const JpegLevelsParam& param) {
     FOR_SAMPLES(s) {
         const JpegLevelsSample& sample = table[s];

@@ -1,4 +1,4 @@
-// Values from a table, and one-hot vectors. Values are words: what they mean does not matter here.
+// Values from a table, and one-hot vectors. Values are copied as words of their size, whatever their type.
 
 template <class In, class Word> __device__ void look_up(const LookUpSample* table, const LookUpParam& param) {
     FOR_SAMPLES(s) {
@@ -14,7 +14,7 @@ template <class In, class Word> __device__ void look_up(const LookUpSample* tabl
     }
 }
 
-// Whether a label, its fraction dropped, is a class.
+// Whether a label, truncated to an integer, is a class.
 template <class In, bool is_float> struct Label {
     static __device__ inline bool is(In label, int number) {
         const double whole = trunc((double)widen(label));

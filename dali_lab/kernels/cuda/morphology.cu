@@ -24,7 +24,7 @@ template <class T> __device__ void extreme(const ExtremeSample* table, const Ext
     }
 }
 
-// Elements as numbers without a sign that are in the same order.
+// Elements mapped to unsigned integers of the same order.
 template <class T> struct Key;
 template <> struct Key<u8> {
     static const u32 most = 0xffu;
@@ -57,7 +57,7 @@ template <> struct Key<float> {
     }
 };
 
-// The least number that more than half of the window is not above, found by halving.
+// The median of the window, found by bisection over the range of keys.
 template <class T> __device__ void median(const MedianSample* table, const MedianParam& param) {
     FOR_SAMPLES(s) {
         const MedianSample& sample = table[s];

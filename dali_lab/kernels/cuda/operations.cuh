@@ -35,7 +35,7 @@ template <class V> __device__ inline V load(const void* data, int kind, i64 inde
     }
 }
 
-// Arithmetic of integers wraps: it is done without signs.
+// Integer arithmetic wraps, so it is done on unsigned integers.
 template <class V, bool is_float> struct Whole {
     static __device__ inline V add(V a, V b) { return (V)((u64)a + (u64)b); }
     static __device__ inline V subtract(V a, V b) { return (V)((u64)a - (u64)b); }
@@ -166,7 +166,7 @@ __device__ inline double function(int operation, double x, double other) {
 __device__ inline float rounded_root(float x) { return sqrtf(x); }
 __device__ inline double rounded_root(double x) { return sqrt(x); }
 
-// What only floats have.
+// Functions of floats only.
 template <class V, bool is_float> struct Function {
     static __device__ inline V of(int, V x, V) { return x; }
     static __device__ inline V common(int, V x) { return x; }
@@ -178,7 +178,7 @@ template <class V> struct Function<V, true> {
     }
 };
 
-// One operation; `group` leaves out what the operation is not.
+// One operation; `group` excludes the others at compile time.
 template <class T, class V, int group> __device__ inline V result_of(int operation, V a, V b, V high) {
     typedef Whole<V, Traits<T>::is_float> W;
     typedef Function<V, Traits<T>::is_float> F;
@@ -216,7 +216,7 @@ template <class T, class V, int group> __device__ inline V result_of(int operati
     }
 }
 
-// Where the elements of the operands are that go with an element of the result.
+// Offsets into the operands of an element of the result.
 struct Places {
     i64 a, b, c;
 };
@@ -233,7 +233,7 @@ template <class Sample> __device__ inline Places places_of(const Sample& sample,
     return at;
 }
 
-// −1, 0 or 1 for less, equal and greater; 2 where one of two floats is no number.
+// −1, 0 or 1 for less, equal and greater; 2 where one of two floats is NaN.
 template <class V> struct Order {
     static __device__ inline int of(V a, bool, V b, bool) { return a < b ? -1 : a > b ? 1 : a == b ? 0 : 2; }
 };
@@ -254,13 +254,13 @@ template <> __device__ inline bool below_floats<i64>(i64, int) { return false; }
 
 enum { EQ, NEQ, LT, LEQ, GT, GEQ };
 
-// A number as float16 would hold it, where that is what both become.
+// A number rounded to float16, where both operands are promoted to it.
 template <class V> __device__ inline V narrowed(V value, bool) { return value; }
 template <> __device__ inline float narrowed<float>(float value, bool half_precision) {
     return half_precision ? half_to_float(Number<half>::from(value).bits) : value;
 }
 
-// Whether an order of a and b is what a comparison asks for.
+// Whether the order of a and b satisfies a comparison.
 __device__ inline bool holds(int operation, int order) {
     switch (operation) {
         case EQ: return order == 0;
@@ -285,7 +285,7 @@ template <class T> __device__ inline T mixed_remainder(double a, double b) {
     return Number<T>::from((typename Number<T>::Type)fmod(a, b));
 }
 
-// Steps of an expression on elements that are at hand.
+// Steps of an expression on elements in registers.
 template <class T, int group, int operation, class A, class B, class C> __device__ inline T step(A a, B b, C c) {
     typedef typename Number<T>::Type V;
     typedef Converted<V> To;

@@ -1,4 +1,4 @@
-// Sums, means, extremes and spreads along axes: parts of each result first, then their ends.
+// Sums, means, extremes and deviations along axes: partial results first, then their reduction.
 // Floats add up in float64; integers wrap in 64 bits, which the type of the result cuts off.
 
 enum { SUM, SQUARES, SPREAD, LEAST, MOST };
@@ -13,7 +13,7 @@ template <> struct Start<double> {
     static __device__ inline double most() { return 1.7976931348623157e308; }
 };
 
-// A float as an integer, as x86-64 cuts it off: what does not fit, NaN among it, is the lowest one. A GPU would clamp.
+// A float truncated to an integer as on x86-64: NaN and values out of range give the lowest one. A GPU would clamp.
 __device__ inline i64 cut(double value) {
     const double bound = 9223372036854775808.0;
     return value >= -bound && value < bound ? (i64)value : -9223372036854775807ll - 1;
@@ -34,7 +34,7 @@ template <> struct Cut<u64> {
     }
 };
 
-// The distance from a mean, squared: in float32 but for float64.
+// The squared distance from a mean: in float64 for float64, else in float32.
 template <class In> __device__ inline double apart(In value, float mean) {
     const float distance = (float)widen(value) - mean;
     return (double)(distance * distance);
@@ -44,7 +44,7 @@ template <> __device__ inline double apart<double>(double value, float mean) {
     return distance * distance;
 }
 
-// A square as C finds it: that of a small integer wraps as int, others in 64 bits.
+// A square by the rules of C: small integers wrap as int, others in 64 bits.
 template <class Number> __device__ inline double squared(Number value) { return (double)value * (double)value; }
 __device__ inline double squared(half value) { return squared(widen(value)); }
 __device__ inline int squared(bool value) { return value; }
@@ -59,7 +59,7 @@ __device__ inline i64 squared(i64 value) { return (i64)((u64)value * (u64)value)
 template <class Acc> __device__ inline Acc together(Acc a, Acc b) { return (Acc)((u64)a + (u64)b); }
 template <> __device__ inline double together<double>(double a, double b) { return a + b; }
 
-// A comparison with NaN does not hold, so it is passed over.
+// A comparison with NaN is false, so NaN is skipped.
 template <class Acc> __device__ inline Acc combined(int mode, Acc a, Acc b) {
     if (mode == LEAST) return b < a ? b : a;
     if (mode == MOST) return b > a ? b : a;

@@ -1,7 +1,7 @@
-// Pixels taken from positions between those of a picture, as OpenCV takes them: positions are given by two maps, or by
+// Samples pictures at fractional positions as OpenCV does: positions are given by two maps, or by
 // a projection. Pixel centres are at whole numbers.
 
-// A picture that is continued beyond its edges; where it is constant there, by a value for each channel (0 if none).
+// A picture with a border mode; a constant border has a value for each channel (0 if none).
 template <class T> struct Continued {
     const T* data;
     int height, width, channels, border;
@@ -82,7 +82,7 @@ __device__ inline void take(const Continued<T>& picture, const Position& at, con
         return;
     }
     for (int c = 0; c < picture.channels; ++c) {
-        // OpenCV takes up to four channels at a time, and where these are two, it takes them at parts of a pixel.
+        // OpenCV processes up to four channels at a time, and two of them at quantised positions.
         const bool pair = picture.channels - (c & ~3) == 2;
         float value;
         if (param.taps == 8 || (param.taps == 2 && (param.parted || pair))) {
@@ -111,7 +111,7 @@ template <class T> __device__ void remap(const RemapSample* table, const RemapPa
     }
 }
 
-// The integer next to a position.
+// The integer nearest to a position.
 __device__ inline int nearest(double position) {
     const double known = position == position ? position : -1e9;
     return (int)rint(clamp(known, -1e9, 1e9));

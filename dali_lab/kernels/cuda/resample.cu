@@ -87,7 +87,7 @@ __device__ inline FourChannels resample_pixel(
     return result;
 }
 
-// Whether an element of a row goes to the even neighbour from a half, rather than away from zero.
+// Whether an element of a row is rounded half to even, rather than half away from zero.
 __device__ inline bool goes_even(const ResampleHalves& halves, int lanes, int channels, int x, int channel) {
     if (halves.kind == 0) return false;
     if (halves.kind == 1) return x * channels + channel < halves.width * channels / lanes * lanes;
@@ -96,7 +96,7 @@ __device__ inline bool goes_even(const ResampleHalves& halves, int lanes, int ch
     return x - begin < (end - begin) / lanes * lanes;
 }
 
-// A finished sum as an element, a half to the even neighbour; of int16 all between -1 and 0 is -1, as in NVIDIA DALI.
+// A sum rounded half to even; int16 gives -1 for all between -1 and 0, as in NVIDIA DALI.
 template <class Out> __device__ inline Out round_even(float value) {
     return (Out)(int)clamp(rintf(value), (float)Traits<Out>::least(), (float)Traits<Out>::most());
 }

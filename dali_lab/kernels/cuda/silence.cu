@@ -1,4 +1,4 @@
-// Where sound is not silent: moving means of squares, their largest value, and the first and last that are not small.
+// Non-silent regions: moving mean squares, their maximum, and the first and last above the threshold.
 
 template <class In, class Acc> __device__ void mean_squares(const MeanSquaresSample* table, const MeanSquaresParam& param) {
     const float factor = 1.0f / (float)param.window;
@@ -26,7 +26,7 @@ template <class In, class Acc> __device__ void mean_squares(const MeanSquaresSam
     }
 }
 
-// The largest of each `parts`-th element.
+// The maximum over every `parts`-th element.
 __device__ void largest_part(const LargestPartSample* table, const LargestPartParam& param) {
     FOR_SAMPLES(s) {
         const float* power = (const float*)table[s].power;
@@ -40,7 +40,7 @@ __device__ void largest_part(const LargestPartSample* table, const LargestPartPa
     }
 }
 
-// The first and the last of each `parts`-th element that is not silent.
+// The first and the last non-silent element of every `parts`-th one.
 __device__ void loud_part(const LoudPartSample* table, const LoudPartParam& param) {
     FOR_SAMPLES(s) {
         const LoudPartSample& sample = table[s];

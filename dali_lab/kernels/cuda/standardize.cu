@@ -1,4 +1,4 @@
-// Elements less a mean, over a deviation; both given, or found by reductions before.
+// Subtracts a mean and divides by a deviation; both are given, or come from reductions before.
 
 template <class In, class Out> __device__ void standardize(const StandardizeSample* table, const StandardizeParam& param) {
     FOR_SAMPLES(s) {

@@ -1,6 +1,6 @@
 // Unpacking LZ4 blocks: one thread for each chunk, since every step of a block needs those before it.
 
-// A length that goes on in bytes of 255 where its four bits are full; -1 where the data end.
+// A length: four bits, continued in bytes while they are 255; -1 at the end of the data.
 struct Bytes {
     const u8* data;
     i64 at, end;

@@ -93,7 +93,7 @@ template <class In, class Out> __device__ void warp_image(const WarpImageSample*
     }
 }
 
-// As if seen in a sphere, or under water: there rows are shifted along x and columns along y, by tables.
+// The sphere and water effects; water shifts rows along x and columns along y, by tables.
 template <class T> __device__ void displace(const DisplaceSample* table, const DisplaceParam& param) {
     const float* fill = (const float*)param.fill;
     const float* shift_x = (const float*)param.shift_x;

@@ -53,7 +53,7 @@ function Findings({ check, reader }: { check: CheckDone; reader: string }) {
     <>
       <p className="muted" role="status">
         {tn('%1 sample checked', '%1 samples checked', check.samples ?? 0)}
-        {kinds.length === 0 && ` · ${t('nothing is amiss')}`}
+        {kinds.length === 0 && ` · ${t('no problems found')}`}
       </p>
       {errors && (
         <Button

@@ -264,7 +264,7 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
           <Button
             className={`toggle ${view?.disabled ? 'on' : ''}`}
             aria-pressed={view?.disabled ?? false}
-            title={t('Compute neither this node nor what needs it (D)')}
+            title={t('Compute neither this node nor those that need it (D)')}
             onClick={() => toggleView(editor, 'disabled', [id])}
           >
             <Icon name="disable" size={14} /> {t('Disable')}

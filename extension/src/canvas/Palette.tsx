@@ -153,7 +153,7 @@ export function Palette() {
         })}
         <Recipes recipes={recipes} disabled={readOnly} />
         {catalogue && recipes.length === 0 && sections.every(({ operators }) => operators.length === 0) && (
-          <p className="palette-none muted">{t('Nothing answers to “%1”.', query)}</p>
+          <p className="palette-none muted">{t('No results for “%1”.', query)}</p>
         )}
       </div>
       {hovered &&

@@ -95,13 +95,13 @@ function QuickSearchBox() {
       ),
       run: () => choose(operator),
     }));
-  const empty = (query: string): string => (query ? t('Nothing fits “%1”.', query) : t('Nothing fits.'));
+  const empty = (query: string): string => (query ? t('No results for “%1”.', query) : t('No results.'));
   const title = quick.from
-    ? t('What takes %1', quick.from.node)
+    ? t('Operators that take %1', quick.from.node)
     : quick.to
-      ? t('What feeds %1', 'argument' in quick.to ? quick.to.argument : quick.to.node)
+      ? t('Operators for %1', 'argument' in quick.to ? quick.to.argument : quick.to.node)
       : quick.replace !== undefined
-        ? t('In place of %1', quick.replace)
+        ? t('Replace %1', quick.replace)
         : t('Add an operator');
   return createPortal(
     <div

@@ -84,7 +84,7 @@ export function StatusLine() {
         </span>
       )}
       {moved.count > 0 && (
-        <span title={t('What goes between CPU and GPU with each batch')} data-testid="transfers">
+        <span title={t('Data moved between CPU and GPU in each batch')} data-testid="transfers">
           {moved.bytes > 0
             ? tn('%1 transfer, %2', '%1 transfers, %2', moved.count, formatBytes(moved.bytes))
             : tn('%1 transfer', '%1 transfers', moved.count)}

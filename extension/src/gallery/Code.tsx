@@ -19,7 +19,7 @@ export function Code({ text }: { text: string }) {
   return (
     <div className="gallery-code">
       <Button data-action="copy" onClick={() => void copy()}>
-        {state === 'copied' ? t('Copied') : state === 'refused' ? t('Select and copy it') : t('Copy')}
+        {state === 'copied' ? t('Copied') : state === 'refused' ? t('Select and copy the text') : t('Copy')}
       </Button>
       <pre className="code" data-testid="gallery-code" tabIndex={0} aria-label={t('Python code')}>
         <Highlighted text={text} language="python" />

@@ -41,7 +41,7 @@ interface Properties {
 
 export function Controls({ controls, overrides, onChange, onReset }: Properties) {
   if (controls.length === 0)
-    return <p className="muted">{t('This one has nothing to set: what it does is in its graph.')}</p>;
+    return <p className="muted">{t('This entry has no settings; its graph defines it.')}</p>;
   return (
     <div className="controls stack" data-testid="gallery-controls">
       {controls.map((control) => (

@@ -217,7 +217,7 @@ function Page({ page }: { page: EntryPage }) {
               <>
                 <Others view={variant?.after[0]} count={SAMPLES} />
                 <p className="muted">
-                  {t('Nothing in it is drawn: the same picture gives the same result each time.')}
+                  {t('Nothing here is random: the same picture gives the same result each time.')}
                 </p>
               </>
             )}
@@ -283,7 +283,7 @@ function Page({ page }: { page: EntryPage }) {
             data-action="insert"
             disabled={!insert || page.fragment.length === 0}
             title={
-              insert ? t('Put its nodes behind the selected node') : t('There is no graph to put it into')
+              insert ? t('Insert its nodes after the selected node') : t('No graph is open to insert it into')
             }
             onClick={() => insert?.(page, now.document)}
           >

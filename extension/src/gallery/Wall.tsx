@@ -107,7 +107,7 @@ export function Wall() {
         ))}
         {found.length === 0 && (
           <div className="gallery-empty line muted">
-            <p>{t('Nothing here has all of that.')}</p>
+            <p>{t('No entry matches all of these filters.')}</p>
             <Button onClick={() => model.filter.set({ text: '', family: null, tag: null })}>
               {t('Show everything')}
             </Button>

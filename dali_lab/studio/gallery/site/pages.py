@@ -77,7 +77,7 @@ def index_page(shown: Sequence[EntryPage], broken: Sequence[BrokenEntry]) -> str
     body = (
         f'<header><h1>Gallery</h1><input type="search" id="search" placeholder="Search" '
         f'aria-label="Search"></header>\n<nav class="tags">{buttons}</nav>\n<main>{"".join(sections)}'
-        f'<p id="nothing" hidden>Nothing here has all of that.</p>{_broken(broken)}</main>'
+        f'<p id="nothing" hidden>No entry matches all of these filters.</p>{_broken(broken)}</main>'
     )
     return document("DALI Lab: gallery", body)
 

@@ -103,7 +103,7 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
           </button>
         ))}
         {shown?.length === 0 && <p className="muted hint">{t('Nothing here.')}</p>}
-        {listing?.truncated && <p className="muted hint">{t('There is more than can be listed.')}</p>}
+        {listing?.truncated && <p className="muted hint">{t('The list is too long to show completely.')}</p>}
       </div>
     </div>
   );

@@ -143,7 +143,7 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       footer={
         <>
-          {exists && <span className="problem warning">{t('There is a file of this name.')}</span>}
+          {exists && <span className="problem warning">{t('A file of this name exists.')}</span>}
           <span className="spring" />
           <Button onClick={onClose}>{t('Cancel')}</Button>
           <Button

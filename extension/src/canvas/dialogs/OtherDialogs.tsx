@@ -20,7 +20,7 @@ import './OtherDialogs.css';
 const GESTURES: [string, string][] = [
   [msg('Drag from the palette'), msg('Add an operator; on a link, insert it')],
   [msg('Double-click the canvas'), msg('Search and add at the pointer')],
-  [msg('Drag a link to empty canvas'), msg('Add what fits')],
+  [msg('Drag a link to empty canvas'), msg('Add an operator that fits')],
   [msg('Drag a lone node onto a link'), msg('Insert it')],
   [msg('Alt-drag a node'), msg('Leave a copy behind')],
   [msg('Shift-click, Shift-drag'), msg('Add to the selection')],
@@ -120,7 +120,7 @@ export function CommandsDialog({ onClose }: { onClose: () => void }) {
   }, [editor, document, onClose]);
   return (
     <Dialog name="commands" title={t('Find a node or a command')} onClose={onClose}>
-      <Chooser choices={choices} title={t('Find a node or a command')} empty={t('Nothing of this name.')} />
+      <Chooser choices={choices} title={t('Find a node or a command')} empty={t('No results.')} />
     </Dialog>
   );
 }
@@ -164,7 +164,7 @@ export function LinkDialog() {
       <Chooser
         choices={choices}
         title={t('Find a node, an input or an argument')}
-        empty={t('Nothing takes this.')}
+        empty={t('No operator takes this.')}
       />
     </Dialog>
   );

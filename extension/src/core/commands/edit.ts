@@ -78,14 +78,14 @@ export const EDIT = inSection('Edit', [
   },
   {
     id: 'select-before',
-    label: msg('Select all that feeds this'),
+    label: msg('Select all nodes that feed this one'),
     keys: ['Shift+['],
     enabled: selected,
     run: (editor) => actions.selectConnected(editor, 'before'),
   },
   {
     id: 'select-after',
-    label: msg('Select all that this feeds'),
+    label: msg('Select all nodes that this one feeds'),
     keys: ['Shift+]'],
     enabled: selected,
     run: (editor) => actions.selectConnected(editor, 'after'),

@@ -43,7 +43,7 @@ export const GRAPH = inSection('Graph', [
   {
     id: 'connect',
     label: msg('Connect…'),
-    caption: msg('Choose by name what the selected node feeds'),
+    caption: msg('Choose by name the node that the selected one feeds'),
     keys: ['C'],
     enabled: selected,
     run: (editor) => editor.prompts.patch({ linking: editor.focusNode }),
@@ -51,7 +51,7 @@ export const GRAPH = inSection('Graph', [
   {
     id: 'replace',
     label: msg('Replace operator…'),
-    caption: msg('Another operator in its place, links kept'),
+    caption: msg('Replace the operator and keep the links'),
     keys: ['R'],
     enabled: selected,
     run: (editor) => {
@@ -93,7 +93,7 @@ export const GRAPH = inSection('Graph', [
   {
     id: 'disable',
     label: msg('Disable'),
-    caption: msg('Leave the node in place, but compute neither it nor what needs it'),
+    caption: msg('Leave the node in place, but compute neither it nor the nodes that need it'),
     keys: ['D'],
     enabled: selected,
     checked: marked('disabled'),
@@ -123,7 +123,7 @@ export const GRAPH = inSection('Graph', [
   {
     id: 'output',
     label: msg('Pipeline output'),
-    caption: msg('What training gets: add or remove the first output of this node'),
+    caption: msg('Add the first output of this node to those of the pipeline, or remove it'),
     keys: ['O'],
     enabled: selected,
     checked: ({ focusNode, history }) => focusNode !== null && edits.isOutput(history.document, focusNode),

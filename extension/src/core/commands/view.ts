@@ -7,8 +7,8 @@ import { filled, selected, inSection, type Command, opens } from './command';
 export const VIEW = inSection('View', [
   ...(
     [
-      ['ArrowLeft', 'left', msg('Go to what feeds this')],
-      ['ArrowRight', 'right', msg('Go to what this feeds')],
+      ['ArrowLeft', 'left', msg('Go to the node that feeds this one')],
+      ['ArrowRight', 'right', msg('Go to the node that this one feeds')],
       ['ArrowUp', 'up', msg('Go to the node above')],
       ['ArrowDown', 'down', msg('Go to the node below')],
     ] as const
