@@ -15,7 +15,7 @@ from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.video_index import FrameIndex, PacketInfo, frame_index
 from dali_lab.io.files import open_file
 from dali_lab.io.locations import is_remote
-from dali_lab.io.roots import reach
+from dali_lab.io.roots import limited, open_within
 
 _TEXT_CODECS = frozenset(("ansi", "bintext", "idf", "xbin"))
 """Text that FFmpeg draws as a picture."""
@@ -72,6 +72,7 @@ class Video:
         self._kept: list[Any] | None = None
         self._index = index
         self._container: Any = None
+        self._file: IO[bytes] | None = None
         self._converter = self._av.video.reformatter.VideoReformatter()
         self._decoding: Iterator[tuple[int, Any]] = iter(())
         self._damage: list[tuple[int, str]] = []
@@ -290,8 +291,8 @@ class Video:
                 if not source.seek(0, io.SEEK_END):
                     raise CodecError("not a video: the file is empty")
                 source.seek(0)
-            elif self._path is not None:
-                reach(self._path)
+            elif self._path is not None and limited():
+                source = self._file = open_within(self._path)
             if self._path is not None and not is_remote(self._path) and not os.path.getsize(self._path):
                 raise CodecError("not a video: the file is empty")
             self._container = self._av.open(source, metadata_errors="replace", options={"protocol_whitelist": "file"})
@@ -372,6 +373,9 @@ class Video:
         container, self._container = self._container, None
         if container is not None:
             container.close()
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
 
 def _rows(plane: Any, height: int) -> npt.NDArray[np.uint8]:

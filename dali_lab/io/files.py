@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
 from dali_lab.io.locations import canonical, is_remote, join
-from dali_lab.io.roots import reach
+from dali_lab.io.roots import open_within, reach
 
 if TYPE_CHECKING:
     from dali_lab.io.remote.store import Info
@@ -29,9 +29,9 @@ def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
         If it cannot be read; ``strerror`` is the reason.
     """
     name = canonical(os.fspath(path))
-    reach(name)
     if not is_remote(name):
-        return open(name, "rb")
+        return open_within(name)
+    reach(name)
     from dali_lab.io.remote.opened import RemoteFile
 
     return io.BufferedReader(RemoteFile(name), 64 << 10)
@@ -46,10 +46,10 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
         If it cannot be read.
     """
     name = canonical(os.fspath(path))
-    reach(name)
     if not is_remote(name):
-        with open(name, "rb") as file:
+        with open_within(name) as file:
             return file.read()
+    reach(name)
     from dali_lab.io.remote.cache import fetch
 
     return bytes(fetch(name, 0, -1, None, bool)[0])

@@ -6,17 +6,23 @@ Readers ask :func:`reach` before they open a file. Outside of :meth:`Roots.limit
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
+import stat
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import IO, cast
 
 PathLike = str | os.PathLike[str]
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)(?:::|://([^/?#]*))")
 """Scheme and host of an address such as ``s3://bucket/file``."""
 _LOCAL = ("file", "local")
+_HIDDEN = re.compile(r"[/\\]\.")
+"""The beginning of a hidden folder's name in a path."""
 
 
 class OutsideRootsError(OSError):
@@ -70,6 +76,22 @@ class Roots:
         found = real(path)
         return next((folder for folder in self._folders if _lies_in(found, folder)), None)
 
+    def writes(self, path: PathLike) -> bool:
+        """Whether a file may be written: in one of the folders, and in no hidden folder of theirs.
+
+        Hidden folders hold settings and keys of other programs; one that was allowed by its name may be written to.
+        """
+        found = real(path)
+        return any(
+            _lies_in(found, folder) and not _HIDDEN.search(os.path.dirname(found)[len(folder.rstrip(os.sep)) :])
+            for folder in self._folders
+        )
+
+    def holds(self, handle: int) -> bool:
+        """Whether the file that is open under a handle may be read, by whatever path it was opened."""
+        found = _path_of(handle)
+        return any(_lies_in(found, folder) for folder in (*self._folders, *self._readable))
+
     def reads(self, path: PathLike) -> bool:
         """Whether a file, a folder or an address may be read."""
         server = server_of(os.fspath(path))
@@ -119,6 +141,51 @@ def reach(path: PathLike) -> None:
         raise OutsideRootsError(os.fspath(path))
 
 
+def open_within(path: PathLike, buffering: int = -1) -> IO[bytes]:
+    """Open a file of this machine to be read, if it may be read here.
+
+    What was opened is looked at, not only its path: somebody may put a link on the way meanwhile. Where there are
+    limits, nothing but a plain file is opened, as a named pipe would wait for its writer.
+
+    Raises
+    ------
+    OutsideRootsError
+        If it lies outside the roots.
+    OSError
+        If it cannot be opened.
+    """
+    reach(path)
+    limits = _limits.get()
+    if limits is None:
+        return cast(IO[bytes], open(path, "rb", buffering))
+    file = cast(IO[bytes], open(path, "rb", buffering, opener=_without_waiting))  # noqa: SIM115 - it is given back
+    try:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a file", os.fspath(path))
+        if _TELLS_PATHS and not limits.roots.holds(file.fileno()):
+            raise OutsideRootsError(os.fspath(path))
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+_TELLS_PATHS = sys.platform in ("linux", "darwin")
+"""Whether the system tells the path of an open file."""
+
+
+def _path_of(handle: int) -> str:
+    if sys.platform == "darwin":
+        import fcntl
+
+        return fcntl.fcntl(handle, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0").decode()
+    return os.readlink(f"/proc/self/fd/{handle}")
+
+
 def writes_files() -> bool:
     """Whether operators whose purpose is to write files do so here: previews only show what comes out of them."""
     limits = _limits.get()
@@ -134,7 +201,7 @@ def reach_to_write(path: PathLike) -> None:
         If it lies outside the roots, or nothing may be written.
     """
     limits = _limits.get()
-    if limits is not None and (not limits.writes or limits.roots.root_of(path) is None):
+    if limits is not None and (not limits.writes or not limits.roots.writes(path)):
         raise OutsideRootsError(os.fspath(path), writing=not limits.writes)
 
 

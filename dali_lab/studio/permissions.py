@@ -65,11 +65,11 @@ class Permissions:
             With the code ``outside`` and the permission that lacks, or ``not_found`` if it is no path.
         """
         found = absolute(path, base)
-        allowed = self.roots.root_of(found) is not None if write else self.roots.reads(found)
+        allowed = self.roots.writes(found) if write else self.roots.reads(found)
         if not allowed:
-            raise DocumentError(
-                f"{found} lies outside the folders that this session uses.", "outside", permission=_folder_of(found)
-            )
+            hidden = write and self.roots.root_of(found) is not None
+            where = "in a hidden folder" if hidden else "outside the folders that this session uses"
+            raise DocumentError(f"{found} lies {where}.", "outside", permission=_folder_of(found))
         return found
 
     def server(self, address: str) -> None:

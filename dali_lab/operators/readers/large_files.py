@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dali_lab.io.locations import canonical, is_remote
 from dali_lab.io.ranges import described, outside, overlapping
-from dali_lab.io.roots import reach
+from dali_lab.io.roots import open_within
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIDataType, numpy_dtype
 from dali_lab.model.errors import ArgumentError
@@ -45,8 +45,7 @@ class _Opened:
     __slots__ = ("_file", "handle", "state")
 
     def __init__(self, path: str) -> None:
-        reach(path)
-        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - it is shared by threads
+        self._file = open_within(path, buffering=0)
         self.handle = self._file.fileno()
         found = os.fstat(self.handle)
         self.state = (found.st_size, found.st_mtime_ns)
@@ -192,8 +191,7 @@ class LargeFiles:
             for row, data in zip(inside.tolist(), found, strict=True):
                 pages[row] = np.frombuffer(data, np.uint8)
             return pages
-        reach(self.names[file])
-        with open(self.names[file], "rb", buffering=0) as opened:
+        with open_within(self.names[file], buffering=0) as opened:
             for row in inside.tolist():
                 _read_into(opened.fileno(), int(offsets[row]), pages[row])
         return pages
@@ -214,8 +212,7 @@ class LargeFiles:
                 found[row] = bytes(data)
             return found
         for file in np.unique(files[inside]).tolist():
-            reach(self.names[file])
-            with open(self.names[file], "rb", buffering=0) as opened:
+            with open_within(self.names[file], buffering=0) as opened:
                 for row in np.flatnonzero(inside & (files == file)).tolist():
                     piece = np.zeros(int(counts[row]), np.uint8)
                     _read_into(opened.fileno(), int(offsets[row]), piece)

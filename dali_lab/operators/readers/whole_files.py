@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.io.locations import canonical, is_remote, shown
-from dali_lab.io.roots import OutsideRootsError, limited, reach
+from dali_lab.io.roots import OutsideRootsError, limited, open_within, reach
 from dali_lab.model.batch import Batch
 from dali_lab.model.buffers import buffer
 from dali_lab.model.dtypes import UINT8
@@ -110,7 +110,8 @@ def read_files(
     if paths.parts is not None:
         batch: Batch | None = _read_remote(call, paths, paths.parts, rows, sources, per_sample)
     else:
-        batch = _read_compiled(paths, rows) if can_read_compiled() else None
+        # Where there are limits, what was opened is looked at, too.
+        batch = _read_compiled(paths, rows) if can_read_compiled() and not limited() else None
     if batch is None:
         batch = _read_one_by_one(call, [paths.names[index] for index in rows.tolist()], per_sample)
     batch.sources = sources
@@ -183,27 +184,26 @@ def _read_compiled(paths: Paths, rows: npt.NDArray[np.int64]) -> Batch | None:
 
 def _read_one_by_one(call: Call, names: Sequence[str], per_sample: int) -> Batch:
     """The same in Python, to report the fault of a file."""
-    handles: list[int] = []
+    files: list[IO[bytes]] = []
     index = 0
     try:
         sizes = np.empty((len(names), 1), np.int64)
         for index, path in enumerate(names):
-            handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-            handles.append(handle)
-            sizes[index] = os.fstat(handle).st_size
+            files.append(open_within(path, buffering=0))
+            sizes[index] = os.fstat(files[-1].fileno()).st_size
         batch = Batch.allocate(sizes, UINT8)
         memory = memoryview(batch.owners[0])
         at = 0
-        for index, handle in enumerate(handles):
+        for index, file in enumerate(files):
             end = at + int(sizes[index, 0])
             while at < end:
-                piece = os.read(handle, end - at)
+                piece = file.read(end - at)
                 if not piece:
                     raise OSError("the file became shorter while it was read")
                 memory[at : at + len(piece)] = piece
                 at += len(piece)
             if not sizes[index]:
-                os.read(handle, 1)
+                file.read(1)
         return batch
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -211,5 +211,5 @@ def _read_one_by_one(call: Call, names: Sequence[str], per_sample: int) -> Batch
             f"cannot read the file: {reason}", sample=index // per_sample, source=names[index]
         ) from error
     finally:
-        for handle in handles:
-            os.close(handle)
+        for file in files:
+            file.close()

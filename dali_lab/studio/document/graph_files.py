@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,6 +129,8 @@ def save_document(
         raise DocumentError(f"{path} is a folder.")
     if not path.parent.is_dir():
         raise DocumentError(f"There is no folder {path.parent}.", "not_found")
+    if present is not None and present.size and not _is_graph(root, path):
+        raise DocumentError(f"{path.name} is no graph, and is not written over: choose another name.")
     try:
         refuse_secrets_in(document)
     except FormatError as error:
@@ -137,6 +140,15 @@ def save_document(
     except FormatError as error:
         raise DocumentError(f"{path.name} {error.message}.") from error
     return Stamp.of(path)
+
+
+def _is_graph(root: Path, path: Path) -> bool:
+    """Whether a file holds a graph, of whatever version: settings of other programs are JSON, too."""
+    try:
+        found = json.loads(read_below(root, path))
+    except (FormatError, ValueError):
+        return False
+    return isinstance(found, dict) and isinstance(found.get("nodes"), (dict, list))
 
 
 def title_of(name: str) -> str:

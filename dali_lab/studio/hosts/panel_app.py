@@ -23,6 +23,7 @@ from dali_lab.studio.panel_editor import DaliLabEditor
 from dali_lab.studio.server.access import EVERYWHERE, Access
 from dali_lab.studio.server.door import Door
 from dali_lab.studio.server.http import LARGEST_MESSAGE, Server
+from dali_lab.studio.server.log import LibraryLog
 from dali_lab.studio.server.pace import pace_websockets
 from dali_lab.studio.server.policy import SecurityHeaders
 from dali_lab.studio.session import Session
@@ -66,6 +67,7 @@ class AppServer:
         sockets = listening(host, port)
         self.port = int(sockets[0].getsockname()[1])
         self._tls = self.access.tls()
+        self._log = LibraryLog()
         self._ready = threading.Event()
         self._server: Any = None
         self._loop: Any = None
@@ -97,6 +99,7 @@ class AppServer:
         loop, self._loop = self._loop, None
         loop.add_callback(self._stop, loop)
         self._thread.join(5)
+        self._log.remove()
 
     def _stop(self, loop: Any) -> None:
         self._server.stop(wait=False)
@@ -111,6 +114,7 @@ class AppServer:
         self._loop = IOLoop.current()
         application = self._application()
         pace_websockets(application)
+        self._log.install()
         self._door = Door(application, self.access, self.host, self.port)
         self._http = Server(self._door, ssl_options=self._tls)
         self._door.on_admitted = self._http.admit

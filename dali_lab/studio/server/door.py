@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import html
 import logging
-import time
 from collections.abc import Callable
 
 from bokeh.server.tornado import BokehTornado
@@ -13,6 +12,7 @@ from tornado import httputil, web
 from tornado.routing import Router
 
 from dali_lab.studio.server.access import Access, host_names, split_host
+from dali_lab.studio.server.log import Kinds
 
 LOG = logging.getLogger("dali_lab.app")
 ENTER = "/enter"
@@ -21,7 +21,6 @@ MOST_TABS = 64
 """Pages that are open at once."""
 _WRONG_SECONDS = 1.0
 _MOST_WRONG = 32
-_LOG_SECONDS = 10.0
 
 _PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>DALI Lab</title>
@@ -62,7 +61,7 @@ class Door(Router):
         self.proxies = {parts[0] for name in access.names if (parts := split_host(name))}
         self.on_admitted: Callable[[httputil.HTTPServerRequest], None] = lambda request: None
         self.wrong = 0
-        self._logged: dict[str, float] = {}
+        self.logged = Kinds()
 
     def find_handler(self, request: httputil.HTTPServerRequest, **options: object) -> httputil.HTTPMessageDelegate:
         """Whoever answers the request: the application, or a refusal."""
@@ -85,9 +84,7 @@ class Door(Router):
 
     def log(self, kind: str, message: str) -> None:
         """Write a line to the log, at most one of a kind in ten seconds: garbage must not fill a disk."""
-        now = time.monotonic()
-        if now - self._logged.get(kind, -_LOG_SECONDS) >= _LOG_SECONDS:
-            self._logged[kind] = now
+        if self.logged.due(kind):
             LOG.warning("%s", message)
 
     def _without_prefix(self, request: httputil.HTTPServerRequest) -> bool:

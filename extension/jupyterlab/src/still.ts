@@ -6,6 +6,7 @@ import type { Kernel } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
 import { Panel, Widget } from '@lumino/widgets';
+import { hideScripts, type NotebookModel } from '../../src/core/savedWidgets';
 import { PICTURE_EVENT, stillPicture } from '../../src/hosts/still';
 
 const MIME = 'application/vnd.dali-lab.editor+json';
@@ -16,10 +17,11 @@ const HTML = 'text/html';
 /** The members of a notebook panel that are used here. */
 type NotebookLike = DocumentRegistry.IModel & { content: { rendermime: IRenderMimeRegistry } } & Widget;
 
-/** Registers this renderer with every notebook. */
+/** Registers this renderer with every notebook, and keeps scripts of saved widgets out of those that are not trusted. */
 export function showEditorsIn(registry: DocumentRegistry, trans: TranslationBundle): void {
   registry.addWidgetExtension('Notebook', {
     createNew: (panel: Widget, context: DocumentRegistry.Context): IDisposable => {
+      hideScripts(context.model as unknown as NotebookModel);
       const { rendermime } = (panel as NotebookLike).content;
       rendermime.addFactory(
         {

@@ -1,7 +1,10 @@
 /** Puts the gallery alone into an element, for hosts whose graphs stand elsewhere. */
 import { createElement } from 'react';
 import { createRoot } from 'react-dom/client';
+import { PermissionDialog } from '../canvas/dialogs/PermissionDialog';
+import { OverlayContext } from '../canvas/overlay';
 import { Connection } from '../core/connection';
+import { Permissions } from '../core/permissions';
 import type { Transport } from '../core/protocol';
 import { makeHost } from './shadow';
 import { hostTheme, watchHostTheme } from './theme';
@@ -30,8 +33,19 @@ export function mountGallery(
 
   const connection = new Connection(transport);
   const model = new GalleryModel({ connection, close: null, ...actions });
+  const permissions = new Permissions(connection);
   const root = createRoot(container);
-  root.render(createElement(Gallery, { model }));
+  const overlay = document.createElement('div');
+  overlay.className = 'overlay fill';
+  root.render(
+    createElement(
+      OverlayContext.Provider,
+      { value: overlay },
+      createElement(Gallery, { model }),
+      createElement(PermissionDialog, { permissions }),
+      createElement('div', { ref: (place: HTMLElement | null) => place?.append(overlay) }),
+    ),
+  );
   // The session may come later, and may come again with another kernel.
   const connected = (): void => {
     if (connection.state.get().status === 'connected') void model.load();

@@ -18,6 +18,7 @@ from dali_lab.studio.bundle import BUNDLE
 from dali_lab.studio.hosts.panel_app import AppServer
 from dali_lab.studio.server import http as server_http
 from dali_lab.studio.server.access import Access, host_names, split_host
+from dali_lab.studio.server.log import Kinds
 from dali_lab.studio.session import Session
 from tests.proxy import Proxy
 from tests.unit.studio.attacker import PATIENCE, Attacker
@@ -169,7 +170,7 @@ def test_the_page_may_load_nothing_but_its_own(attacker: Attacker) -> None:
 
 
 def test_refusals_are_logged_and_do_not_fill_the_log(attacker: Attacker, caplog: pytest.LogCaptureFixture) -> None:
-    attacker.server._door._logged.clear()
+    attacker.server._door.logged = Kinds()
     with caplog.at_level(logging.WARNING, "dali_lab.app"):
         for _ in range(50):
             attacker.ask("/\x1b[31m".replace("\x1b", "%1b"))

@@ -17,6 +17,7 @@ import pytest
 from dali_lab.studio import session as session_module
 from dali_lab.studio.bundle import BUNDLE
 from dali_lab.studio.hosts.panel_app import AppServer
+from dali_lab.studio.server.log import Kinds, LibraryLog
 from dali_lab.studio.server.pace import BURST, PIECE, PIECES_A_SECOND, Pace
 from dali_lab.studio.session import Session
 from tests.unit.studio.attacker import PATIENCE, Attacker
@@ -90,6 +91,36 @@ def test_the_pace_of_a_client() -> None:
     for _ in range(1000):
         now += 1 / 60
         assert typing.delay(500) + typing.delay(2) + typing.delay(300) == 0, "a slider that is dragged is not slowed"
+
+
+def test_the_log_is_not_filled(caplog: pytest.LogCaptureFixture) -> None:
+    """Bokeh logs whole messages with a traceback each, over a handler of its own."""
+    logger = logging.getLogger("bokeh.server.protocol_handler")
+    log = LibraryLog()
+    log.install()
+    logger.addHandler(caplog.handler)
+    try:
+        for _ in range(1000):
+            try:
+                raise ValueError("x" * 10_000)
+            except ValueError as error:
+                logger.error("error handling message %r", "\x1b[31m\n" + "x" * 100_000, exc_info=error)
+        logger.error("another place is heard")
+    finally:
+        log.remove()
+        logger.removeHandler(caplog.handler)
+    lines = {caplog.handler.format(record) for record in caplog.records}
+    assert len(lines) == 2 and sum(map(len, lines)) < 2500
+    assert not any("\n" in line or "\x1b" in line for line in lines)
+    assert not any(isinstance(each, LibraryLog) for each in logger.filters)
+
+
+def test_kinds_of_lines_come_again() -> None:
+    now = 0.0
+    kinds = Kinds(lambda: now)
+    assert [kinds.due("a"), kinds.due("a"), kinds.due("b")] == [True, False, True]
+    now = 10.0
+    assert kinds.due("a")
 
 
 def test_requests_that_wait_have_a_number(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

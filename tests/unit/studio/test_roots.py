@@ -16,7 +16,9 @@ import pytest
 
 import dali_lab
 from dali_lab.formats.disk import read_below, write_below
-from dali_lab.io.roots import OutsideRootsError, Roots, reach, server_of
+from dali_lab.io import files
+from dali_lab.io import roots as roots_module
+from dali_lab.io.roots import OutsideRootsError, Roots, reach, reach_to_write, server_of
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.schema.registry import all_operators
 from dali_lab.studio.document.recovery import Recovery
@@ -234,6 +236,7 @@ def test_whatever_opens_files_for_operators_asks_first() -> None:
         "_kept",
         "_keep",
         "_is_google",
+        "_without_waiting",
     }
     silent = []
     for path in (path for part in ("operators", "io", "codecs") for path in (package / part).rglob("*.py")):
@@ -241,9 +244,64 @@ def test_whatever_opens_files_for_operators_asks_first() -> None:
             if isinstance(function, ast.FunctionDef) and function.name not in known:
                 called = {ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
                 opens = called & {"open", "os.open", "os.scandir", "os.listdir", "os.walk", "io.open", "self._av.open"}
-                if opens and not called & {"reach", "reach_to_write", "check_reach"}:
+                if opens and not called & {"reach", "reach_to_write", "check_reach", "open_within"}:
                     silent.append(f"{path.relative_to(package)}: {function.name}")
     assert not silent
+
+
+@pytest.mark.parametrize("way", ["folder", "file"])
+def test_a_link_that_comes_before_the_opening_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Another process puts a link in the place of a folder or a file between the check and the opening."""
+    root, other = tmp_path / "root", tmp_path / "other"
+    for place in (root / "folder", other):
+        place.mkdir(parents=True)
+        (place / "file").write_bytes(place.name.encode())
+
+    def reach_slowly(path: roots_module.PathLike) -> None:
+        reach(path)
+        place, target = (root / "folder", other) if way == "folder" else (root / "folder" / "file", other / "file")
+        os.rename(place, tmp_path / "away")
+        place.symlink_to(target)
+
+    with Roots([root]).limiting():
+        assert files.read_file(str(root / "folder" / "file")) == b"folder"
+        monkeypatch.setattr(roots_module, "reach", reach_slowly)
+        with pytest.raises(OutsideRootsError):
+            files.read_file(str(root / "folder" / "file"))
+
+
+def test_a_named_pipe_stops_no_reader(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jpg")
+    with Roots([tmp_path]).limiting(), pytest.raises(OSError, match="not a file"):
+        files.read_file(str(tmp_path / "pipe.jpg"))
+
+
+def test_hidden_folders_are_written_to_where_they_were_allowed_alone(client: Client, folder: Path) -> None:
+    (folder / ".settings" / "deep").mkdir(parents=True)
+    for place in (".settings", ".settings/deep", "cats/../.settings"):
+        error = client.error("save", path=f"{place}/mine", overwrite=True)
+        assert error["code"] == "outside" and ".settings" in error["permission"]["name"]
+    allow(client, error["permission"])
+    client.call("save", path=".settings/mine")
+    assert (folder / ".settings" / "mine.dali.json").exists()
+    with client.session.store.permissions.roots.limiting(writes=True):
+        reach_to_write(folder / ".settings" / "x.ppm")
+        (folder / ".other").mkdir()
+        with pytest.raises(OutsideRootsError):
+            reach_to_write(folder / ".other" / "x.ppm")
+
+
+@pytest.mark.parametrize("content", ['{"ServerApp": {}}', "[]", "no JSON", '{"nodes": 1}'])
+def test_files_of_other_programs_are_not_written_over(client: Client, folder: Path, content: str) -> None:
+    (folder / "settings.json").write_text(content)
+    error = client.error("save", path="settings.json", overwrite=True)
+    assert "is no graph" in error["message"]
+    assert (folder / "settings.json").read_text() == content
+    (folder / "settings.json").write_text("")
+    client.call("save", path="settings.json", overwrite=True)
+    client.call("save", path="settings.json", overwrite=True)
 
 
 def test_previews_write_nothing(client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,7 +429,6 @@ def test_a_link_that_comes_while_saving_is_not_followed(open_session: Open, tmp_
 
 def test_stores_are_read_where_they_are_allowed_alone() -> None:
     fsspec = pytest.importorskip("fsspec", reason="remote files")
-    from dali_lab.io import files
     from dali_lab.io.remote.parts import FileParts, Part
 
     system = fsspec.filesystem("memory")

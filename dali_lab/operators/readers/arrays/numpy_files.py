@@ -12,6 +12,7 @@ import numpy.typing as npt
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.io.files import open_file
 from dali_lab.io.ranges import outside
+from dali_lab.io.roots import limited, open_within
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import UnlikeSampleError
@@ -132,7 +133,7 @@ class ArrayFiles:
         heads: list[bytes] = []
         if self._remote is not None:
             heads = self._remote.heads(call, rows, sizes)
-        elif can_read_compiled():
+        elif can_read_compiled() and not limited():
             from dali_lab.kernels.cpu import file_access
 
             table = np.empty((len(rows), HEAD), np.uint8)
@@ -199,7 +200,7 @@ class ArrayFiles:
         if self._remote is not None:
             self._remote.windows(call, rows, headers.offsets, shapes, start, extent, out)
             return
-        if can_read_compiled():
+        if can_read_compiled() and not limited():
             from dali_lab.kernels.cpu import file_access
 
             paths = self.paths.addresses[rows]
@@ -208,7 +209,7 @@ class ArrayFiles:
         for index in range(len(rows)):
             count = int(shapes[index].prod())
             try:
-                with open(self._name(rows, index), "rb") as file:
+                with open_within(self._name(rows, index)) as file:
                     if outside(headers.offsets[index], count, os.fstat(file.fileno()).st_size):
                         raise CodecError(f"the file ends before its {count} bytes of elements")
                     file.seek(int(headers.offsets[index]))
