@@ -53,7 +53,11 @@ def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], t
     """
     operator = find_operator(name)
     if not operator.takes_sets and any(map(_has_nodes, inputs)):
-        raise ArgumentTypeError("takes nodes, not lists of them; call it for each", operator=name, origin=user_line())
+        raise ArgumentTypeError(
+            "takes nodes, not lists of them; call it for each: such operators do not support multiple input sets",
+            operator=name,
+            origin=user_line(),
+        )
     if any(map(_is_set, inputs)):
         return _call_on_sets(name, inputs, kwargs)
     try:

@@ -37,9 +37,9 @@ class CalledSamples:
         for name, batch in self.batches.items():
             arg = self.operator.argument_table.get(name)
             if arg is not None and not arg.takes(batch.dtype):
-                message = (
-                    f"takes {any_of(arg.fed_types())} from a node, got {batch.dtype.name}; fn.cast changes the type"
-                )
+                types = any_of(arg.fed_types())
+                message = f"takes {types} from a node, got {batch.dtype.name}, which cannot be converted; fn.cast"
+                message += " changes the type"
                 raise self.problem(message, argument=name)
 
     @functools.cached_property

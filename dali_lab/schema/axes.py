@@ -95,7 +95,9 @@ def numbered_axes(call: Call, numbers: Axes, ndim: int, argument: str = "axes") 
     wrong = (numbers < -ndim) | (numbers >= ndim)
     if wrong.any():
         first = int(numbers[wrong][0])
-        raise call.problem(f"{first} is not an axis of {ndim} dimensions", argument=argument, kind=AxisError)
+        message = f"{first} is not an axis of {ndim} dimensions. Axis {first} out of range."
+        message += f" Expected range is [-{ndim}, {ndim - 1}] for a {ndim}D input"
+        raise call.problem(message, argument=argument, kind=AxisError)
     return numbers % max(ndim, 1)
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import select
@@ -18,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.nvidia import table
-import contextlib
 
 ENGINES = ("nvidia", "dali_lab")
 PRIVATE = ("autograph/", "type_annotations/")

@@ -46,7 +46,10 @@ class MFCC(Operator):
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         if values.get("normalize") and values.get("dct_type", 2) == 1:
-            raise ArgumentError("is not possible with 'dct_type' 1", argument="normalize")
+            raise ArgumentError(
+                "is not possible with 'dct_type' 1: Ortho-normalization is not supported for DCT type I",
+                argument="normalize",
+            )
 
     def setup(self) -> None:
         self._tables: dict[int, npt.NDArray[np.float32]] = {}
@@ -69,7 +72,9 @@ class MFCC(Operator):
 
         axis = self.value("axis")
         if axis >= mels.ndim:
-            raise call.problem(f"{axis} is not an axis of samples with {mels.ndim} dimensions", argument="axis")
+            message = f"{axis} is not an axis of samples with {mels.ndim} dimensions."
+            message += f" Axis {axis} is out of bounds [0,{mels.ndim})"
+            raise call.problem(message, argument="axis")
         lengths = mels.shapes[:, axis]
         if self.value("dct_type") == 1 and (lengths == 1).any():
             raise call.problem("type 1 needs more than one element", argument="dct_type", sample=int(lengths.argmin()))

@@ -12,7 +12,7 @@ from dali_lab.model import buffers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.model.errors import ArgumentError
-from dali_lab.operators.audio.signals import ROUNDING, need_elements
+from dali_lab.operators.audio.signals import ROUNDING
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, numbers, register, samples
 from dali_lab.schema.presets import integer
 
@@ -67,7 +67,8 @@ class Spectrogram(Operator):
         self._window = np.asarray(weights, np.float32)
 
     def run(self, call: Call, sound: Batch) -> Batch:
-        need_elements(call, sound)
+        message = "the sample is empty. Spectogram does not support empty (0-volume) samples"
+        call.refuse(sound.sizes == 0, message)
         lengths = sound.sizes
         longest = sound.shapes.max(axis=1) if sound.ndim else lengths
         call.refuse(longest != lengths, "takes one channel, got shape {:t}", sound.shapes)
@@ -75,7 +76,7 @@ class Spectrogram(Operator):
         centered = self.value("center_windows")
         # Without centring, the division cuts towards zero as in C: a sound a little too short still gives one window.
         counts = lengths // step + 1 if centered else np.fix((lengths - length) / step).astype(np.int64) + 1
-        call.refuse(counts < 1, "a sound of {} elements is shorter than a window", lengths)
+        call.refuse(counts < 1, "Signal is too short: a sound of {} elements is shorter than a window", lengths)
         nfft = self.value("nfft") or length
         bins = nfft // 2 + 1
         time_first = self.value("layout") == "tf"

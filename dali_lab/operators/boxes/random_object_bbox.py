@@ -22,6 +22,10 @@ FORMATS = ("anchor_shape", "start_end", "box")
 Array = npt.NDArray[Any]
 
 
+_IGNORED = "Class-related arguments ``classes``, ``class_weights`` and ``output_class`` cannot be used when"
+_IGNORED += " ``ignore_class`` is True"
+
+
 @register
 class RandomObjectBBox(Operator):
     """Draws a label of each mask, then one of its objects, and gives the object's box.
@@ -83,9 +87,11 @@ class RandomObjectBBox(Operator):
         if values.get("ignore_class"):
             for name in ("classes", "class_weights"):
                 if name in given:
-                    raise ArgumentError("cannot be given together with 'ignore_class'", argument=name)
+                    raise ArgumentError(f"cannot be given together with 'ignore_class'. {_IGNORED}", argument=name)
             if values.get("output_class"):
-                raise ArgumentError("cannot be given together with 'ignore_class'", argument="output_class")
+                raise ArgumentError(
+                    f"cannot be given together with 'ignore_class'. {_IGNORED}", argument="output_class"
+                )
 
     def run(self, call: Call, mask: Batch) -> tuple[Batch, ...]:
         from dali_lab.kernels.cpu import boxes_objects
@@ -160,11 +166,14 @@ class RandomObjectBBox(Operator):
             if weight is None:
                 weight = np.ones(len(row), np.float32)
             if len(weight) != len(row):
-                message = f"has {len(weight)} weights for {len(row)} classes"
+                message = f"has {len(weight)} weights for {len(row)} classes. If both ``classes`` and ``class_weights``"
+                message += " are provided, their shapes must match. Got:\n"
+                message += f"  classes.shape = {{{len(row)}}}\n  weights.shape = {{{len(weight)}}}"
                 raise call.problem(message, argument="class_weights", sample=index)
             if backgrounds[index] in row:
                 if "background" in self.given:
-                    message = f"{backgrounds[index]} is the background"
+                    label = backgrounds[index]
+                    message = f"{label} is the background. Class label {label} coincides with background label"
                     raise call.problem(message, argument="classes", sample=index)
                 backgrounds[index] = row.min() - 1
             classes.append(row)

@@ -48,7 +48,11 @@ class SelectMasks(Operator):
     example = ">>> polygons, vertices = fn.segmentation.select_masks(mask_ids, polygons, vertices, reindex_masks=True)"
 
     def run(self, call: Call, mask_ids: Batch, polygons: Batch, vertices: Batch) -> tuple[Batch, Batch]:
-        call.refuse(polygons.shapes[:, 1] != 3, "takes 'polygons' of 3 columns, got {}", polygons.shapes[:, 1])
+        columns = "``mask_id, start_idx, end_idx``"
+        message = (
+            f"takes 'polygons' of 3 columns. ``polygons`` is expected to contain 2D tensors with 3 columns: {columns}."
+        )
+        call.refuse(polygons.shapes[:, 1] != 3, message + " Got {} columns.", polygons.shapes[:, 1])
         counts = mask_ids.sizes
         owner, place = rows_of(counts)
         chosen = self._chosen(call, mask_ids, polygons, owner)
@@ -92,7 +96,8 @@ class SelectMasks(Operator):
         order = np.argsort(known, kind="stable")
         place = np.searchsorted(known[order], wanted, side="right") - 1
         lost = (place < 0) | (known[order[place]] != wanted) if len(known) else np.ones(len(wanted), bool)
-        call.refuse(lost, "there is no polygon with the mask id {}", ids, owners=owner)
+        message = "there is no polygon with the mask id {}. Selected mask_id {} is not present in the input."
+        call.refuse(lost, message, ids, ids, owners=owner)
         return np.asarray(table[order[place]], np.int32).reshape(-1, 3)
 
     @staticmethod
@@ -100,8 +105,12 @@ class SelectMasks(Operator):
         call: Call, chosen: npt.NDArray[np.int32], limits: npt.NDArray[np.int64], owner: npt.NDArray[np.int64]
     ) -> None:
         mask, start, end = chosen.T
-        message = "the vertices {} to {} of mask {} are not a range of the {} there are"
-        call.refuse((start < 0) | (end > limits) | (end < start), message, start, end, mask, limits, owners=owner)
+        message = "the vertices {} to {} of mask {} are not a range of the {} there are. "
+        message += "Vertex index range for mask id {} is out of bounds. "
+        message += "Expected to be within the range of available vertices [0, {}]."
+        call.refuse(
+            (start < 0) | (end > limits) | (end < start), message, start, end, mask, limits, mask, limits, owners=owner
+        )
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -26,7 +26,10 @@ def spatial_axes(call: Call, data: Batch) -> tuple[list[int], list[int]]:
     if not 1 <= len(spatial) <= 3:
         raise call.problem(f"takes 1 to 3 axes besides F and C, got {len(spatial)} (layout {data.layout!r})")
     if spatial[-1] - spatial[0] != len(spatial) - 1 or spatial[-1] < data.ndim - 2:
-        raise call.problem(f"the axes of layout {data.layout!r} that are filtered must follow each other")
+        raise call.problem(
+            f"the axes of layout {data.layout!r} that are filtered must follow each other."
+            f" Only channel-first or channel-last layouts are supported, got: {data.layout}."
+        )
     return list(range(spatial[0])), spatial
 
 

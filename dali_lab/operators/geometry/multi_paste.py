@@ -142,7 +142,9 @@ class MultiPaste(Operator):
         ids = np.concatenate(lists) if lists else np.zeros(0, np.int64)
         frames = call.repeat if call.repeat is not None else np.ones(call.count, np.int64)
         wrong = (ids < 0) | (ids >= len(frames))
-        call.refuse(wrong, f"{{}} is not one of the {len(frames)} samples", ids, argument="in_ids", owners=owners)
+        message = f"{{}} is not one of the {len(frames)} samples. The `in_idx` must be in range [0, {len(frames)})."
+        message += f" Got in_idx: {{}}. Input batch size is: {len(frames)}."
+        call.refuse(wrong, message, ids, ids, argument="in_ids", owners=owners)
         starts = np.cumsum(frames) - frames
         sequence = np.repeat(np.arange(len(frames)), frames)[owners]
         frame = owners - starts[sequence]
@@ -164,14 +166,17 @@ class MultiPaste(Operator):
             return np.array([np.resize(row, 2) for row in rows], np.int64).reshape(-1, 2)
         sizes = every.shapes[:, :2]
         if len(sizes) and (sizes != sizes[0]).any():
-            raise call.problem("must be given, as the inputs differ in size", argument="output_size")
+            message = "must be given, as the inputs differ in size. If the `output_size` is not specified,"
+            raise call.problem(f"{message} all the input samples must have the same shape.", argument="output_size")
         return np.ascontiguousarray(sizes[: call.count])
 
     def _channels(self, call: Call, every: Batch, owners: Table, image_of: Table) -> Table:
         channels = every.shapes[: call.count, 2].copy()
         channels[owners[::-1]] = every.shapes[image_of[::-1], 2]
         here, there = channels[owners], every.shapes[image_of, 2]
-        call.refuse(here != there, "pastes images of {} and of {} channels", here, there, owners=owners)
+        message = "pastes images of {} and of {} channels."
+        message += " All regions pasted into given output sample must have the same number of channels"
+        call.refuse(here != there, message, here, there, owners=owners)
         return channels
 
     def _table(self, call: Call, name: str, count: Table, extent: Table, rounded: Any) -> Table | None:

@@ -69,19 +69,21 @@ class RoiRandomCrop(Operator):
         extent = (
             call.vectors("roi_end", axes, np.int64) - start if by_end else call.vectors("roi_shape", axes, np.int64)
         )
-        call.refuse(window < 0, "must not be negative: {}", window, argument="crop_shape")
+        call.refuse(window < 0, "must not be negative: {}. Crop shape can't be negative", window, argument="crop_shape")
         shapes = None
         if inputs or self.has("in_shape"):
             shapes = inputs[0].shapes if inputs else call.vectors("in_shape", axes, np.int64)
             if shapes.shape[1] < axes:
                 raise call.problem(f"has {axes} values for {shapes.shape[1]} dimensions", argument="crop_shape")
             shapes = np.ascontiguousarray(shapes[:, :axes])
-            call.refuse(shapes < 0, "must not be negative: {}", shapes, argument="in_shape")
-            larger = "is larger than the data of shape {}: {}"
+            call.refuse(
+                shapes < 0, "must not be negative: {}. Input shape can't be negative.", shapes, argument="in_shape"
+            )
+            larger = "is larger than the data of shape {}: {}. Cropping shape can't be bigger than the input shape."
             call.refuse(window > shapes, larger, shapes, window, argument="crop_shape")
-            call.refuse(start < 0, "must not be negative: {}", start, argument="roi_start")
+            call.refuse(start < 0, "must not be negative: {}. ROI can't be out of bounds.", start, argument="roi_start")
             name = "roi_end" if by_end else "roi_shape"
-            leaves = "makes a region that leaves the data of shape {}: {}"
+            leaves = "makes a region that leaves the data of shape {}: {}. ROI can't be out of bounds."
             call.refuse(start + extent > shapes, leaves, shapes, start + extent, argument=name)
         stream = open_stream(call.generator, call.indices)
         return Batch.dense(

@@ -207,7 +207,8 @@ def within(call: Call, windows: Windows, shapes: Table) -> tuple[Windows, bool]:
     if not outside.any():
         return windows, False
     if policy == "error":
-        message = "the window from {} to {} leaves the sample of shape {}"
+        message = "Slice can't be placed out of bounds with current policy. Got:"
+        message += " the window from {} to {} leaves the sample of shape {}"
         if "out_of_bounds_policy" in call.operator.values:
             message += "; out_of_bounds_policy 'pad' or 'trim_to_shape' would allow it"
         call.refuse(outside, message, start, start + size, shapes)

@@ -300,9 +300,16 @@ class Arithmetic(Operator):
             if not is_float(dtype) and not is_integer(dtype) and dtype != BOOL:
                 raise call.problem(f"there is no arithmetic with elements of type {dtype.name}")
             if expression.takes == "integers" and is_float(dtype):
-                raise call.problem(f"takes integers or bools, got {dtype.name}")
+                raise call.problem(
+                    f"takes integers or bools, got {dtype.name}."
+                    f" Inputs to bitwise operator `{expression.sign or expression.name}` must be of integral type."
+                )
         if expression.takes == "numbers" and all(dtype == BOOL for dtype in dtypes):
-            raise call.problem("takes numbers, got bools; use &, |, ^ or ~, or cast to an integer first")
+            raise call.problem(
+                "takes numbers, got bools; use &, |, ^ or ~, or cast to an integer first."
+                f" Inputs to arithmetic operator `{expression.sign or expression.name}` cannot be booleans."
+                " Consider using bitwise operators"
+            )
         if expression.result == "bool":
             return BOOL
         together = promotion.promoted(dtypes)

@@ -125,9 +125,15 @@ class FunctionOperator(Operator):
         if count == 1 and not isinstance(answer, tuple):
             answer = (answer,)
         if not isinstance(answer, tuple):
-            raise OperatorError(f"the function must return a tuple of {count} outputs, got {type(answer).__name__}")
+            raise OperatorError(
+                f"the result must be a tuple: the function must return a tuple of {count} outputs,"
+                f" got {type(answer).__name__}"
+            )
         if len(answer) != count:
-            raise OperatorError(f"the function must return {count} outputs, got {len(answer)}")
+            raise OperatorError(
+                f"the function must return {count} outputs, got {len(answer)}."
+                f" Unexpected number of outputs: got {len(answer)}, expected {count}"
+            )
         return list(answer)
 
 

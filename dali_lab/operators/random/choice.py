@@ -38,7 +38,12 @@ class Choice(Drawing):
         drawn = self.shapes(call, inputs[1:])
         counts = drawn.prod(axis=1)
         sizes = self._sizes(call, choices)
-        call.refuse(sizes < 1, "needs at least one choice, got {}", sizes)
+        call.refuse(
+            sizes < 1,
+            "needs at least one choice. Expected positive number of elements for sampling, got: {} for sample: {}.",
+            sizes,
+            np.arange(len(sizes)),
+        )
         indices = call.scratch(drawn, INT64)
         draws.fill_indices(
             self.stream(call),
@@ -80,7 +85,11 @@ class Choice(Drawing):
     def _sizes(self, call: Call, choices: Batch) -> npt.NDArray[np.int64]:
         if choices.ndim == 0:
             if choices.dtype.name.startswith(("FLOAT", "BOOL")):
-                raise call.problem(f"a number of choices is an integer, not {choices.dtype.name}")
+                raise call.problem(
+                    f"a number of choices is an integer, not {choices.dtype.name}."
+                    f" Data type {choices.dtype.name.lower()} is not supported for 0D inputs. Supported types are:"
+                    " uint8, uint16, uint32, uint64, int8, int16, int32, int64"
+                )
             return choices.stacked().astype(np.int64).reshape(-1)
         return choices.shapes[:, 0].copy()
 
@@ -90,9 +99,14 @@ class Choice(Drawing):
             return None
         for index, (row, size) in enumerate(zip(rows, sizes.tolist(), strict=True)):
             if row.size != size:
-                raise call.problem(f"has {row.size} probabilities for {size} choices", argument="p", sample=index)
+                message = f"has {row.size} probabilities for {size} choices."
+                message += f' Unexpected shape for argument "p". Expected {{{size}}}, but got {{{row.size}}}'
+                raise call.problem(message, argument="p", sample=index)
             if not ((row >= 0) & (row <= 1)).all():
-                raise call.problem(f"{row.tolist()} are not all in [0, 1]", argument="p", sample=index)
+                place = int((~((row >= 0) & (row <= 1))).argmax())
+                message = f"{row.tolist()} are not all in [0, 1]. Probabilities must be in range [0, 1],"
+                message += f" but got: {row[place]:g} for sample: {index} at index {place}."
+                raise call.problem(message, argument="p", sample=index)
             if abs(float(row.sum()) - 1) > 1e-4:
                 raise call.problem(f"the probabilities add up to {row.sum():g}, not to 1", argument="p", sample=index)
         return rows

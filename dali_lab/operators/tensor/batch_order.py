@@ -43,7 +43,9 @@ class PermuteBatch(Operator):
                 raise call.problem(f"must be a scalar in each sample, got {batch.ndim} dimensions", argument="indices")
             indices = integer_table(call, batch, "indices")[:, 0]
         wrong = (indices < 0) | (indices >= len(data))
-        call.refuse(wrong, f"there is no sample {{}} in a batch of {len(data)}", indices, argument="indices")
+        message = f"there is no sample {{}} in a batch of {len(data)}. Sample index out of range."
+        message += f" {{}} is not a valid index for an input batch of {len(data)} tensors."
+        call.refuse(wrong, message, indices, indices, argument="indices")
         return data.take(indices)
 
     @classmethod

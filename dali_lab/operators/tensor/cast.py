@@ -18,13 +18,22 @@ _NUMBERS = tuple(dtype for dtype in DALIDataType if dtypes.UINT8 <= dtype <= dty
 _ENUMS = (dtypes.IMAGE_TYPE, dtypes.DATA_TYPE, dtypes.INTERP_TYPE)
 
 
+def _word(dtype: DALIDataType) -> str:
+    """The type as NVIDIA DALI's messages have it."""
+    return f"DALI{dtype.name.title().replace('_', '')}" if dtype in _ENUMS else dtype.name.lower()
+
+
 def cast(call: Call, data: Batch, dtype: DALIDataType) -> Batch:
     """The batch in another type; the same memory if it has that type already."""
     if data.dtype == dtype:
         return data
     for one, other in ((data.dtype, dtype), (dtype, data.dtype)):
         if one in _ENUMS and is_float(other):
-            raise call.problem(f"{one.name} goes with integers, not with {other.name}")
+            raise call.problem(
+                f"{one.name} goes with integers, not with {other.name}. Cannot cast from {_word(data.dtype)} to"
+                f" {_word(dtype)}. Enums can only participate in casts with integral types,"
+                " but not floating point types."
+            )
     source = data.replaced(dtype=dtypes.INT32) if data.dtype in _ENUMS else data
     out = call.allocate(data.shapes, dtype, data.layout)
     if call.gpu is not None:

@@ -20,7 +20,7 @@ class _Joining(Operator):
     def setup(self) -> None:
         name = self.value("axis_name")
         if name is not None and len(name) != 1:
-            raise self.fail(f"must be one letter, got {name!r}", "axis_name")
+            raise self.fail(f"must be one letter, got {name!r}: Unsupported axis_name value", "axis_name")
 
     def _check_kinds(self, call: Call, batches: Sequence[Batch]) -> None:
         first = batches[0]

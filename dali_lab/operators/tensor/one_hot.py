@@ -46,7 +46,7 @@ class OneHot(Operator):
     def setup(self) -> None:
         name = self.value("axis_name")
         if name is not None and len(name) != 1:
-            raise self.fail(f"must be one letter, got {name!r}", "axis_name")
+            raise self.fail(f"must be one letter, got {name!r}: Unsupported axis_name value", "axis_name")
         # Only the rule about scalars looks at the whole batch.
         object.__setattr__(self, "whole_batch", "axis" not in self.given)
         kind = numpy_dtype(self.value("dtype"))
@@ -62,7 +62,8 @@ class OneHot(Operator):
         axis = source.ndim if axis < 0 else axis
         name = self.value("axis_name")
         if name is not None and source.ndim and not source.layout:
-            raise call.problem("the new axis can only be named where the input has a layout", argument="axis_name")
+            message = "the new axis can only be named where the input has a layout. Input layout mismatch"
+            raise call.problem(message, argument="axis_name")
         layout = source.layout[:axis] + name + source.layout[axis:] if name is not None else ""
         shapes = np.insert(source.shapes, axis, len(self._classes), axis=1)
         if len(layout) != shapes.shape[1]:

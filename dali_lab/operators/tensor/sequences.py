@@ -15,9 +15,15 @@ from dali_lab.schema.presets import flag, integers
 
 def _check_sequence(call: Call, data: Batch) -> None:
     if data.layout and not data.layout.startswith("F"):
-        raise call.problem(f"takes sequences, whose layout begins with 'F'; got '{data.layout}'")
+        raise call.problem(
+            f"takes sequences, whose layout begins with 'F'; got '{data.layout}'. Expected sequence as the input, where"
+            f' outermost dimension represents frames dimension `F`, got data with layout = "{data.layout}"'
+        )
     if data.ndim < 2:
-        raise call.problem(f"takes sequences of elements with dimensions; got {data.ndim} dimensions in all")
+        raise call.problem(
+            f"takes sequences of elements with dimensions; got {data.ndim} dimensions in all."
+            " Input must have at least two dimensions - outermost for sequence and at least one for data elements."
+        )
 
 
 @register
@@ -107,12 +113,16 @@ class SequenceRearrange(Operator):
         _check_sequence(call, sequences)
         orders = call.lists("new_order", np.int64) or []
         counts = np.array([len(order) for order in orders], np.int64)
-        call.refuse(counts == 0, "must hold at least one index", argument="new_order")
+        message = "must hold at least one index. Empty `new_order` for sample {} is not allowed"
+        call.refuse(counts == 0, message, np.arange(len(counts)), argument="new_order")
         picked = np.concatenate(orders) if orders else np.zeros(0, np.int64)
-        message, (owners, place) = "there is no element {} in a sequence of {}", rows_of(counts)
+        owners, place = rows_of(counts)
+        message = "there is no element {} in a sequence of {}. new_order[{}] must be between 0 and"
+        message += " input_sequence_length = {} for sample {}, but it is: {}"
         length = sequences.shapes[owners, 0]
         wrong = (picked < 0) | (picked >= length)
-        call.refuse(wrong, message, picked, length, argument="new_order", owners=owners)
+        parts = (picked, length, place, length, owners, picked)
+        call.refuse(wrong, message, *parts, argument="new_order", owners=owners)
         shapes = sequences.shapes.copy()
         shapes[:, 0] = counts
         out = call.allocate(shapes, sequences.dtype, sequences.layout)

@@ -71,5 +71,7 @@ def check_layout(call: Call, layout: str, ndim: int, argument: str = "layout") -
         If it has not.
     """
     if layout and len(layout) != ndim:
-        raise call.problem(f"'{layout}' has {len(layout)} letters, the output has {ndim} dimensions", argument=argument)
+        message = f"'{layout}' has {len(layout)} letters, the output has {ndim} dimensions."
+        message += f" Layout '{layout}' has {len(layout)} dimensions but output shape has {ndim}"
+        raise call.problem(message, argument=argument)
     return layout
