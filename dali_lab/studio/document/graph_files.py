@@ -129,7 +129,8 @@ def save_document(
         raise DocumentError(f"{path} is a folder.")
     if not path.parent.is_dir():
         raise DocumentError(f"There is no folder {path.parent}.", "not_found")
-    if present is not None and present.size and not _is_graph(root, path):
+    ours = path.name.endswith(SUFFIX)
+    if present is not None and present.size and not ours and not _is_graph(root, path):
         raise DocumentError(f"{path.name} is no graph, and is not written over: choose another name.")
     try:
         refuse_secrets_in(document)
