@@ -56,12 +56,12 @@ def costs_of(recipe: Recipe) -> list[Cost]:
         The whole.
     """
     graph = recipe.graph
-    edges = [Edge(edge.node, edge.output, edge.device) for edge in _edges(graph)]
-    settings = {"batch_size": min(recipe.batch_size, _ROWS), "optimize": False, "prefetch_queue_depth": 1}
-    measured = Recipe(graph.replaced(outputs=tuple(edges)), recipe.settings, recipe.seed, ())
-    names = ("output_dtype", "output_ndim", "output_layout")
-    plain = {name: value for name, value in recipe.settings.items() if name not in names}
-    pipeline = Recipe(measured.graph, plain, recipe.seed, ()).pipeline(1, **settings)
+    edges = _edges(graph)
+    expectations = ("output_dtype", "output_ndim", "output_layout")
+    plain = {name: value for name, value in recipe.settings.items() if name not in expectations}
+    pipeline = Recipe(graph.replaced(outputs=tuple(edges)), plain, recipe.seed, ()).pipeline(
+        1, batch_size=min(recipe.batch_size, _ROWS), optimize=False, prefetch_queue_depth=1
+    )
     try:
         pipeline.build()
         pipeline.run()  # kernels are compiled, files opened
@@ -77,7 +77,7 @@ def costs_of(recipe: Recipe) -> list[Cost]:
         seconds = {node: spent - before.get(node, 0.0) for node, spent in engine.seconds.items()}
     finally:
         pipeline.close()
-    return costs(graph, {bare(edge): size / max(1, rows) for edge, size in sizes.items()}, seconds)
+    return costs(graph, {edge: size / max(1, rows) for edge, size in sizes.items()}, seconds)
 
 
 def costs(graph: Graph, sizes: Mapping[Edge, float], seconds: Mapping[str, float]) -> list[Cost]:
@@ -95,12 +95,10 @@ def costs(graph: Graph, sizes: Mapping[Edge, float], seconds: Mapping[str, float
     found = [Cost(None, sum(sizes[edge] for edge in outputs), 0.0)]
     scopes = node_scopes(graph)
     for name in graph.order():
-        behind = graph.descendants([name]) - {name}
+        behind = graph.descendants(name) - {name}
         if not behind:
             continue
-        crossing = {
-            bare(edge) for node in behind for edge in graph.nodes[node].edges() if edge.node not in behind
-        }
+        crossing = {bare(edge) for node in behind for edge in graph.nodes[node].edges() if edge.node not in behind}
         if any(scopes.get(edge.node, 0) for edge in crossing):
             continue
         ready = {edge for edge in outputs if edge.node not in behind}

@@ -16,6 +16,7 @@ from ray.data.datasource import Datasource, ReadTask
 
 from dali_lab.executor.positions import Positions
 from dali_lab.interop.iteration import LastBatchPolicy
+from dali_lab.interop.ray.choice import AUTO, best, costs_of
 from dali_lab.interop.ray.cut import cut
 from dali_lab.interop.ray.engines import Run
 from dali_lab.interop.ray.epochs import Piece
@@ -164,7 +165,9 @@ def dataset(
         Add a column with the number of the batch, which iterators otherwise ask for themselves.
     until
         The last node to run in the tasks: the columns that the rest needs cross the network, and
-        :func:`~dali_lab.interop.ray.iterator.iterator` runs the rest where the batches are used.
+        :func:`~dali_lab.interop.ray.iterator.iterator` runs the rest where the batches are used. ``"auto"`` runs some
+        rows here and takes the node behind which the fewest bytes cross, while at most 15 % of the processor time is
+        left to the trainer; it cuts nothing where that spares less than a tenth of the bytes.
     **ray_options
         Options of ``ray.data.read_datasource``: ``num_cpus``, which is also the number of threads of a task (1 by
         default), ``memory``, ``concurrency``, ``runtime_env`` and others.
@@ -191,6 +194,8 @@ def dataset(
         recipe = replace(recipe, seed=progress.seed)
     epochs = epochs_of(recipe, reader_name, batches, last_batch_policy)
     rest = None
+    if until == AUTO and AUTO not in recipe.graph.nodes:
+        until = best(costs_of(recipe))
     if until is not None:
         parts = cut(recipe, until)
         recipe, rest = parts.first, Rest(parts.rest, parts.inputs)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from dali_lab.graph.graph import Graph
+from dali_lab.interop.ray.choice import AUTO
 from dali_lab.interop.ray.cut import cut
 from dali_lab.interop.ray.node import on_a_node
 from dali_lab.interop.ray.recipe import Recipe, recipe_of
@@ -102,6 +103,10 @@ def stage(
         recipe = Recipe(recipe.graph, recipe.settings, seed, recipe.columns, recipe.names)
     bound = _bound(recipe.graph, inputs)
     rest = None
+    if until == AUTO and AUTO not in recipe.graph.nodes:
+        raise ArgumentError(
+            "must name a node: a stage gets its rows later, so nothing can be measured here", argument="until"
+        )
     if until is not None:
         parts = cut(recipe, until)
         recipe, rest = parts.first, Rest(parts.rest, parts.inputs)

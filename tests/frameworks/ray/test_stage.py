@@ -11,6 +11,8 @@ import ray
 import ray.data
 
 from dali_lab import Pipeline, fn, types
+from dali_lab.interop.ray import datasource
+from dali_lab.interop.ray.choice import Cost
 from dali_lab.model.errors import ArgumentError
 from dali_lab.plugin.ray import dataset, iterator, stage
 
@@ -103,3 +105,20 @@ def test_wrong_names_are_told() -> None:
         stage(augmented, until="normal")
     with pytest.raises(ArgumentError, match="no fed input 'encodd'"):
         stage(augmented, inputs={"encodd": "bytes"})
+
+
+def test_a_chosen_cut_sends_whole_numbers(pictures: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = [Cost(None, 4 * 3072, 0), Cost("small", 3072, 0.1)]  # the time of each node differs from run to run
+    monkeypatch.setattr(datasource, "costs_of", lambda recipe: costs)
+    pipeline = Pipeline(batch_size=8, num_threads=1, seed=9)
+    with pipeline:
+        encoded, labels = fn.readers.file(files=pictures, pad_last_batch=True)
+        small = fn.random_resized_crop(fn.decoders.image(encoded), size=(32, 32), name="small")
+        pipeline.set_outputs(fn.cast(small, dtype=types.FLOAT, name="picture"), labels)
+    whole = iterator(dataset(pipeline, preserve_order=True), tensors="numpy")
+    cut = dataset(pipeline, until="auto", preserve_order=True)
+    assert next(iter(cut.iter_batches(batch_size=8)))["cut_small_0"].dtype == np.uint8
+    for one, other in zip(iterator(cut, tensors="numpy"), whole, strict=True):
+        np.testing.assert_array_equal(one["picture"], other["picture"])
+    with pytest.raises(ArgumentError, match="must name a node"):
+        stage(augmented, until="auto")
