@@ -20,7 +20,7 @@ from dali_lab.io.ranges import described, outside, overlapping
 from dali_lab.io.roots import open_within
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIDataType, numpy_dtype
-from dali_lab.model.errors import ArgumentError
+from dali_lab.model.errors import ArgumentError, SampleError
 from dali_lab.operators.readers.whole_files import can_read_compiled
 from dali_lab.schema import Call
 
@@ -156,6 +156,41 @@ class LargeFiles:
             raise self._ends_early(call, files, offsets, counts, int(wrong.argmax()), sources)
         if counts.sum() > self.lengths[np.unique(files)].sum():
             self._refuse_overlap(call, files, offsets, counts, sources)
+            return self._read_once(call, files, offsets, counts, sources, dtype, within)
+        return self._read_all(call, files, offsets, counts, sources, dtype, within)
+
+    def _read_once(
+        self,
+        call: Call,
+        files: Table,
+        offsets: Table,
+        counts: Table,
+        sources: Sequence[str],
+        dtype: DALIDataType,
+        within: tuple[Table, Table] | None,
+    ) -> Batch:
+        """Parts that are the same are read once and share memory: an index that repeats one asks for no more."""
+        table = np.stack([files, offsets, counts], axis=1)
+        _, first, again = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        within = None if within is None else (within[0][first], within[1][first])
+        names = [sources[row] for row in first.tolist()]
+        try:
+            parts = self._read_all(call, files[first], offsets[first], counts[first], names, dtype, within)
+        except SampleError as error:
+            error.sample = None if error.sample is None else int(first[error.sample])
+            raise
+        return parts.take(again.reshape(-1))
+
+    def _read_all(
+        self,
+        call: Call,
+        files: Table,
+        offsets: Table,
+        counts: Table,
+        sources: Sequence[str],
+        dtype: DALIDataType,
+        within: tuple[Table, Table] | None,
+    ) -> Batch:
         out = Batch.allocate((counts // numpy_dtype(dtype).itemsize).reshape(-1, 1), dtype)
         if self._parts is not None:
             self._fill_remote(call, self._parts, files, offsets, counts, sources, out, within)

@@ -382,6 +382,22 @@ def test_an_index_whose_records_overlap_asks_for_no_more_memory_than_there_is_fi
     assert len(often.run()[0]) == 32
 
 
+def test_a_record_that_an_index_repeats_is_read_once(tmp_path: Path) -> None:
+    """However often one is asked for, there is no more memory than the files have bytes; the others stay in place."""
+    from dali_lab.operators.readers.large_files import LargeFiles
+
+    (tmp_path / "a").write_bytes(bytes(range(100)))
+    (tmp_path / "b").write_bytes(bytes(range(100, 200)))
+    files = LargeFiles([str(tmp_path / "a"), str(tmp_path / "b")], "path")
+    rows = np.array([0, 1, 0, 0, 1, 0])
+    offsets, counts = np.array([0, 7, 0, 60, 7, 0]), np.array([60, 93, 60, 40, 93, 60])
+    batch = files.read(None, rows, offsets, counts, ["a"] * 6)  # type: ignore[arg-type]
+    content = [bytes(range(100)), bytes(range(100, 200))]
+    for index, (file, offset, count) in enumerate(zip(rows, offsets, counts, strict=True)):
+        assert batch.array(index).tobytes() == content[file][offset : offset + count]
+    assert len(set(batch.addresses.tolist())) == 3
+
+
 def test_an_index_counts_up_to_what_is_no_number(tmp_path: Path) -> None:
     path, good = write(tmp_path / "one.rec", [record(1), record(2)])
     (tmp_path / "odd.idx").write_text(Path(good).read_text() + "7 x 3 4\n")

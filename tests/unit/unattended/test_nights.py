@@ -348,3 +348,93 @@ def test_the_signals_that_a_run_is_ended_by(place: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+SLOW_FILES = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* Reads of pictures take a while, and wait for as long as there is a file "stopped"; "waiting" tells that one does. */
+static void wait_for(int file)
+{
+    char link[40], path[4096];
+    ssize_t length;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    length = readlink(link, path, sizeof path - 1);
+    if (length <= 0) return;
+    path[length] = 0;
+    if (!strstr(path, "/pictures/")) return;
+    usleep(2000);
+    if (access("stopped", F_OK)) return;
+    close(open("waiting", O_CREAT | O_WRONLY, 0600));
+    while (!access("stopped", F_OK)) usleep(5000);
+}
+
+ssize_t read(int file, void *memory, size_t size)
+{
+    wait_for(file);
+    return ((ssize_t (*)(int, void *, size_t))dlsym(RTLD_NEXT, "read"))(file, memory, size);
+}
+
+ssize_t pread(int file, void *memory, size_t size, off_t at)
+{
+    wait_for(file);
+    return ((ssize_t (*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread"))(file, memory, size, at);
+}
+"""
+STOPPING = """
+import threading, time
+pipe = training()
+print(digest(pipe.run()), flush=True)
+open("stopped", "w").close()
+rest = []
+running = threading.Thread(target=lambda: rest.extend(digest(pipe.run()) for _ in range(5)))
+running.start()
+while not os.path.exists("waiting"):
+    time.sleep(0.01)
+print("waits", flush=True)
+os.remove("stopped")
+running.join()
+print(*rest, sep="\\n", flush=True)
+"""
+
+
+@pytest.fixture
+def slow_files(place: Path) -> dict[str, str]:
+    """The environment of a program for which reading takes long: a stand-in for a file system of the network."""
+    compiler = shutil.which("cc")
+    if compiler is None or not sys.platform.startswith("linux"):
+        pytest.skip("needs a C compiler and Linux")
+    (place / "slow.c").write_text(SLOW_FILES)
+    command = [compiler, "-shared", "-fPIC", "-o", str(place / "slow.so"), str(place / "slow.c"), "-ldl"]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("the C compiler makes no libraries")
+    return {"LD_PRELOAD": str(place / "slow.so")}
+
+
+def test_a_slow_file_system_that_stops_and_comes_back(
+    place: Path, expected: list[str], slow_files: dict[str, str]
+) -> None:
+    """Batches only come later: they are those of a run that nothing disturbs."""
+    said = run_python("-c", PROGRAM + STOPPING, cwd=place, **slow_files).stdout.split()
+    assert said == [expected[0], "waits", *expected[1:]]
+
+
+def test_a_file_system_that_never_comes_back_does_not_keep_the_process(place: Path, slow_files: dict[str, str]) -> None:
+    text = """
+import threading, time
+open("stopped", "w").close()
+pipe = training()
+def end():
+    while not os.path.exists("waiting"):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGTERM)
+threading.Thread(target=end).start()
+pipe.run()
+"""
+    run_python("-c", PROGRAM + text, status=-signal.SIGTERM, cwd=place, **slow_files)
