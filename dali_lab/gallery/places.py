@@ -25,6 +25,7 @@ _PLACES: Mapping[str, Callable[[], Path]] = {
     ANNOTATED: samples.annotated,
     "$volumes": samples.volumes,
     "$sounds": samples.sounds,
+    "$videos": samples.videos,
 }
 
 
@@ -57,6 +58,18 @@ def own_folders(root: Path) -> list[Path]:
         if resolved != built_in_folder().resolve() and resolved not in found:
             found.append(resolved)
     return found
+
+
+def sample_folder(text: str) -> str | None:
+    """`text` with the folder of samples in place of the placeholder that it begins with; `None` if there is none.
+
+    Raises
+    ------
+    DaliLabError
+        If these samples cannot be made.
+    """
+    place = next((place for place in _PLACES if text == place or text.startswith(f"{place}/")), None)
+    return None if place is None else os.fspath(_PLACES[place]()) + text.removeprefix(place)
 
 
 def places_in(graph: Graph) -> set[str]:

@@ -20,6 +20,7 @@ from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import is_built_in, on_register
 from dali_lab.studio.connections import Port, Send
+from dali_lab.studio.dataset.service import Datasets
 from dali_lab.studio.document.changes import read_changes
 from dali_lab.studio.document.recovery import Recovery
 from dali_lab.studio.document.store import Sample, Store
@@ -118,6 +119,7 @@ class Workspace:
         self.on_change = on_change
         self.on_select = on_select
         self._gallery_page: Gallery | None = None
+        self._datasets: Datasets | None = None
         self._ports: list[Port] = []
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._warming: Token | None = None
@@ -137,6 +139,14 @@ class Workspace:
             if self._gallery_page is None:
                 self._gallery_page = Gallery(self.store.root, self.store.permissions)
             return self._gallery_page
+
+    @property
+    def datasets(self) -> Datasets:
+        """The datasets behind the views of this session, begun with the first request for one."""
+        with self.lock:
+            if self._datasets is None:
+                self._datasets = Datasets(self.store.permissions)
+            return self._datasets
 
     # --- connections ----------------------------------------------------------------------------------------------
 
@@ -179,6 +189,8 @@ class Workspace:
         self.store.keep()
         if self._gallery_page is not None:
             self._gallery_page.close()
+        if self._datasets is not None:
+            self._datasets.close()
         self.renderer.close()
         self.evaluator.close()
 

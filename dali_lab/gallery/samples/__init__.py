@@ -1,4 +1,4 @@
-"""Samples that entries read: photographs, some of them with boxes, points and masks; volumes; sounds.
+"""Samples that entries read: photographs, some of them with boxes, points and masks; volumes; sounds; videos.
 
 They are made once, in the user's cache folder.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dali_lab.gallery.samples.making import made
 
-__all__ = ["annotated", "photographs", "sounds", "volumes"]
+__all__ = ["annotated", "photographs", "sounds", "videos", "volumes"]
 
 
 def photographs() -> Path:
@@ -47,3 +47,16 @@ def sounds() -> Path:
     from dali_lab.gallery.samples.vowels import write
 
     return made("sounds-1", write)
+
+
+def videos() -> Path:
+    """Four videos of two seconds, 25 frames a second, 320 x 240: a camera that moves over sample photographs.
+
+    Raises
+    ------
+    DaliLabError
+        If PyAV, which writes them, or scikit-image's photographs are not installed.
+    """
+    from dali_lab.gallery.samples.clips import write
+
+    return made("videos-1", write)

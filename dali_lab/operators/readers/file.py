@@ -94,6 +94,10 @@ class File(ListReader):
         assert self._files is not None
         return self._files.sources(rows)
 
+    def labels(self) -> npt.NDArray[np.int64] | None:
+        assert self._files is not None
+        return self._files.labels.astype(np.int64)
+
     def unmatched(self) -> Iterable[Unmatched]:
         from dali_lab.operators.readers.unmatched import beside_folders, beside_list
 

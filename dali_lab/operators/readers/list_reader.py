@@ -93,6 +93,10 @@ class ListReader(Operator):
         """Names that tell samples apart wherever they stand in the list, as in exclude lists."""
         return self.sources(rows)
 
+    def labels(self) -> npt.NDArray[np.int64] | None:
+        """The label of each sample in the list; `None` where samples have none that can be told without reading."""
+        return None
+
     @property
     def excluded(self) -> frozenset[str]:
         """Names of samples, and of files with samples, that are left out; the list is read once."""
@@ -297,6 +301,16 @@ class ListSource(Source):
     def files(self, places: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Files of samples by their places in the list, without those that are left out."""
         return self._reader.sources(self._rows(places))
+
+    def labels(self) -> npt.NDArray[np.int64] | None:
+        """Labels of all samples in the order of the list, without those that are left out; `None` without labels."""
+        size = self.meta()["epoch_size"]
+        found = self._reader.labels()
+        return None if found is None else found[self._rows(np.arange(size, dtype=np.int64))]
+
+    def chosen(self, places: npt.NDArray[np.int64], count: int) -> Draw:
+        """A batch of `count` samples at these places in the list, repeated as needed; nothing is passed over."""
+        return Draw(count, self._rows(np.resize(places, count)))
 
     def unmatched(self) -> Iterable[Unmatched]:
         """Labels without files, and files without labels, that the reader finds beside its list."""

@@ -11,6 +11,7 @@ from dali_lab.formats.disk import read_below, write_below
 from dali_lab.formats.python.programs import decoded
 from dali_lab.formats.registry import beginning
 from dali_lab.formats.secrets import refuse_secrets_in
+from dali_lab.gallery.places import sample_folder
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.studio.document.graph_document import checked, of_graph, parsed, written
 from dali_lab.studio.errors import DocumentError, sentence
@@ -87,15 +88,40 @@ def document_of(content: bytes, pipeline: str | None = None) -> Document:
     # A graph would drop keys that the editor does not know, so a graph file is not read through one.
     form = detected(content) if beginning(content) else FORMATS["json"]
     if form is FORMATS["json"]:
-        return parsed(content)
+        return over_samples(parsed(content))
     if form is FORMATS["python"]:
         return programs.opened(programs.Program(decoded(content)), pipeline)
     try:
-        return checked(of_graph(loads(content)))
+        return over_samples(checked(of_graph(loads(content))))
     except DocumentError:
         raise
     except DaliLabError as error:
         raise DocumentError(sentence(error.message), "unreadable") from error
+
+
+def over_samples(document: Document) -> Document:
+    """The document with folders of samples in place of placeholders such as ``$photographs``, as the gallery has them.
+
+    Raises
+    ------
+    DocumentError
+        With the code ``unreadable``, if it reads samples that cannot be made here.
+    """
+    for name, node in document["nodes"].items():
+        found = {}
+        for argument, value in node.get("arguments", {}).items():
+            if isinstance(value, str) and value.startswith("$"):
+                try:
+                    folder = sample_folder(value)
+                except DaliLabError as error:
+                    said = f"'{name}' reads samples, {value}, that are not there: {error.message}"
+                    raise DocumentError(sentence(said), "unreadable") from error
+                if folder is not None:
+                    found[argument] = folder
+        if found:
+            arguments = {**node["arguments"], **found}
+            document = {**document, "nodes": {**document["nodes"], name: {**node, "arguments": arguments}}}
+    return document
 
 
 def save_document(

@@ -18,6 +18,7 @@ from dali_lab.studio.preview.evaluation import Evaluator
 from dali_lab.studio.preview.overlays import Overlay, corners_first, overlays_of, shapes_overlay
 from dali_lab.studio.preview.rendering import Rendered, Renderer, label_roots, output_kinds, picture_refs
 from dali_lab.studio.preview.results import Evaluation, NodeResult, Token
+from dali_lab.studio.preview.sources import pins_of
 from dali_lab.studio.preview.summaries import positions
 from dali_lab.studio.protocol.previews import (
     DoneEvent,
@@ -118,6 +119,7 @@ class Delivery:
         self._thumb = within(request.thumb, 16, 1024)
         self._focus = [(tap.node, tap.output) for tap in request.focus[:_MOST_IN_FOCUS]]
         self._focus_size = within(request.focus_size, 32, 4096)
+        self._pins = pins_of(request.pins, request.pinned_of)
         self._checked = checked
         self._renderer = renderer
         self._delivered = delivered
@@ -145,6 +147,7 @@ class Delivery:
                 seed,
                 iteration=self._iteration,
                 samples=self._samples,
+                pins=self._pins,
                 token=self._token,
                 progress=progress,
                 finished=self._tell_computed,

@@ -9,17 +9,18 @@ from collections.abc import Callable, Iterable, Mapping
 
 from dali_lab.executor.plan import make_operator
 from dali_lab.executor.pool import ThreadPool
-from dali_lab.graph.graph import Graph, bare
+from dali_lab.graph.graph import Graph, Node, bare
 from dali_lab.graph.seeds import graph_seeds
 from dali_lab.io.roots import Roots
 from dali_lab.model.errors import GraphError
+from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 from dali_lab.schema.source import Draw
 from dali_lab.studio.preview.branches import Branches
 from dali_lab.studio.preview.cache import Cache
 from dali_lab.studio.preview.computation import BatchComputation, PreviewResources, Progress
 from dali_lab.studio.preview.results import Evaluation, Failure, NodeResult, Token
-from dali_lab.studio.preview.sources import Sources, digest, file_state, paths_state, sample_files_state, values
+from dali_lab.studio.preview.sources import Pins, Sources, digest, file_state, paths_state, sample_files_state, values
 
 _KEPT_OF_A_NODE = 16
 """Results kept of one node: while a slider is dragged, older ones are dropped soon and their memory is reused."""
@@ -66,6 +67,7 @@ class Evaluator:
         iteration: int = 0,
         samples: int = 8,
         nodes: Iterable[str] | None = None,
+        pins: Pins | None = None,
         token: Token | None = None,
         progress: Progress | None = None,
         finished: Callable[[Evaluation], None] | None = None,
@@ -84,6 +86,8 @@ class Evaluator:
             How many samples of it.
         nodes
             The nodes wanted, with all they need; by default all.
+        pins
+            Samples that make up the batch, in place of those that come in turn; `iteration` does not matter then.
         token
             Stops it.
         progress
@@ -97,7 +101,10 @@ class Evaluator:
             If the token was cancelled.
         """
         with self._lock, self._limiting():
-            return _Run(self, graph, seed, iteration, samples, nodes, token or Token(), progress, finished).work()
+            run = _Run(
+                self, graph, seed, 0 if pins else iteration, samples, nodes, token or Token(), progress, finished, pins
+            )
+            return run.work()
 
 
 class _Run:
@@ -114,8 +121,10 @@ class _Run:
         token: Token,
         progress: Progress | None,
         finished: Callable[[Evaluation], None] | None,
+        pins: Pins | None = None,
     ) -> None:
         self.owner = owner
+        self.pins = pins
         self.finished = finished
         self.graph = graph
         self.iteration = iteration
@@ -172,7 +181,7 @@ class _Run:
                 continue
             node = self.graph.nodes[name]
             base = digest(node.op, node.device, name, values(node), paths_state(node), self.seeds.get(name))
-            key = digest(base, self.iteration, self.batch_size)
+            key = digest(base, self.iteration, self.batch_size, self.pins)
             known = self._known(key)
             counted = self.owner._sources.samples_before(base, self.iteration, self.batch_size)
             if known is not None and counted is not None:
@@ -180,9 +189,7 @@ class _Run:
                 self.before = counted
                 continue
             try:
-                operator, draws[name] = self.owner._sources.draw(
-                    base, node, self.seeds, self.iteration, self.batch_size
-                )
+                operator, draws[name] = self._draw(base, node)
             except Exception as error:  # any error of a reader is reported at its node
                 results[name] = NodeResult(key, failures=[Failure(_ended(error, self.iteration))])
                 continue
@@ -200,6 +207,11 @@ class _Run:
         for name in unknown:
             result = results[name]
             result.key = digest(result.key, result.files)
+
+    def _draw(self, base: str, node: Node) -> tuple[Operator, Draw]:
+        sources = self.owner._sources
+        pinned = self.pins and sources.pinned(base, node, self.seeds, self.pins, self.batch_size)
+        return pinned or sources.draw(base, node, self.seeds, self.iteration, self.batch_size)
 
     def _others(self) -> None:
         results, waiting = self.evaluation.results, self.evaluation.waiting

@@ -6,19 +6,23 @@ import hashlib
 import itertools
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from dali_lab.executor.plan import make_operator
 from dali_lab.executor.sources.opening import open_source
 from dali_lab.graph.graph import Node
 from dali_lab.model.batch import Batch
+from dali_lab.operators.readers.list_reader import ListSource
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.source import Draw, Source
 
 MOST_SOURCES = 16
 MOST_DRAWS = 64
+MOST_PINS = 4096
 _FOLDERS_LOOKED_AT = 2000
 _FILES_LOOKED_AT = 64
 
@@ -29,6 +33,28 @@ class _Source:
     source: Source
     draws: OrderedDict[int, Draw] = field(default_factory=OrderedDict)
     counts: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Pins:
+    """Chosen samples that make up the batch of a preview.
+
+    Attributes
+    ----------
+    places
+        Their places in the list of each reader that has `size` samples.
+    size
+        Samples of the reader that they were chosen from; others are left alone.
+    """
+
+    places: tuple[int, ...]
+    size: int
+
+
+def pins_of(places: Sequence[int] | None, size: int) -> Pins | None:
+    """The samples that a preview asks for, each once, without places that a list of `size` samples does not have."""
+    given = tuple(dict.fromkeys(place for place in (places or ())[:MOST_PINS] if 0 <= place < size))
+    return Pins(given, size) if given else None
 
 
 class Sources:
@@ -66,6 +92,16 @@ class Sources:
         while len(self._open) > MOST_SOURCES:
             self._drop(next(iter(self._open)))
         return entry.operator, entry.draws[iteration]
+
+    def pinned(
+        self, key: str, node: Node, seeds: Mapping[str, int], pins: Pins, batch_size: int
+    ) -> tuple[Operator, Draw] | None:
+        """The operator of a source and a batch of chosen samples; `None` where it has no list of as many samples."""
+        operator, _ = self.draw(key, node, seeds, 0, batch_size)
+        source = self._open[key].source
+        if not isinstance(source, ListSource) or source.meta()["epoch_size"] != pins.size:
+            return None
+        return operator, source.chosen(np.array(pins.places, np.int64), batch_size)
 
     def samples_before(self, key: str, iteration: int, batch_size: int) -> int | None:
         """Samples in the batches before this one, if they were drawn."""

@@ -69,6 +69,7 @@ class Capabilities(Wire):
     validate: bool = False
     sweep: bool = False
     compare: bool = False
+    dataset: bool = False
     open: bool = False
     save: bool = False
     list_files: bool = False

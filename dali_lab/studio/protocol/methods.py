@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dali_lab.studio.protocol import checks, connections, documents, gallery, previews
+from dali_lab.studio.protocol import checks, connections, datasets, documents, gallery, previews
 from dali_lab.studio.protocol.catalogue import CatalogueData
 from dali_lab.studio.protocol.values import Wire
 
@@ -36,6 +36,8 @@ METHODS = {
     "cancel": Method(previews.CancelRequest, connections.Empty),
     "run": Method(previews.RunRequest, previews.RunStarted),
     "check": Method(checks.CheckRequest, previews.RunStarted),
+    "dataset": Method(datasets.DatasetRequest, datasets.DatasetPage),
+    "distribution": Method(datasets.DistributionRequest, previews.RunStarted),
     "sweep": Method(previews.SweepRequest, previews.Swept),
     "compare": Method(previews.CompareRequest, previews.Compared),
     "gallery.list": Method(connections.Empty, gallery.GalleryList),
@@ -65,5 +67,7 @@ EVENTS: dict[str, type[Wire]] = {
     "run.done": previews.RunDone,
     "check.progress": checks.CheckProgress,
     "check.done": checks.CheckDone,
+    "distribution.progress": datasets.DistributionProgress,
+    "distribution.done": datasets.DistributionDone,
 }
 EVENT_NAMES = {kind: name for name, kind in EVENTS.items()}

@@ -20,7 +20,8 @@ class Tap(Wire):
 class PreviewRequest(Wire):
     """Show the outputs of every node; replaces the client's preview before it.
 
-    Sizes are the longer side in device pixels; the outputs in `focus` also come in `focus_size`.
+    Sizes are the longer side in device pixels; the outputs in `focus` also come in `focus_size`. `pins` are places in
+    the list of the readers with `pinned_of` samples, which make up the batch in place of those that come in turn.
     """
 
     run: int
@@ -30,6 +31,8 @@ class PreviewRequest(Wire):
     thumb: int = 96
     focus: tuple[Tap, ...] = ()
     focus_size: int = 512
+    pins: tuple[int, ...] | None = None
+    pinned_of: int = 0
 
 
 class RunStarted(Wire):

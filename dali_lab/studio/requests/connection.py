@@ -76,7 +76,7 @@ def _greeting(workspace: Workspace) -> Hello:
     with workspace.lock:
         opened, read_only = workspace.store.opened(), workspace.store.read_only
     capabilities = Capabilities(
-        preview=True, run=True, check=True, validate=True, sweep=True, compare=True, open=True, save=True,
+        preview=True, run=True, check=True, validate=True, sweep=True, compare=True, dataset=True, open=True, save=True,
         list_files=True, gallery_page=True,
         select=workspace.on_select is not None,
         samples=[sample.entry() for sample in workspace.samples.values()],

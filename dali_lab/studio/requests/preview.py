@@ -9,13 +9,15 @@ from dali_lab.executor.failures import Cancelled
 from dali_lab.io.roots import Roots
 from dali_lab.studio import checking, running
 from dali_lab.studio.connections import Request
+from dali_lab.studio.distributions import distribution_events
 from dali_lab.studio.document.graph_document import checked
 from dali_lab.studio.document.validation import Checked
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.preview.delivery import Delivery
 from dali_lab.studio.preview.results import Token
-from dali_lab.studio.protocol.checks import CheckRequest
+from dali_lab.studio.protocol.checks import CheckDone, CheckRequest
 from dali_lab.studio.protocol.connections import Empty
+from dali_lab.studio.protocol.datasets import DatasetRequest, DistributionRequest
 from dali_lab.studio.protocol.methods import METHODS
 from dali_lab.studio.protocol.previews import (
     CancelRequest,
@@ -67,10 +69,35 @@ def run(workspace: Workspace, request: Request, params: RunRequest) -> None:
 @handles("check", CheckRequest)
 def check(workspace: Workspace, request: Request, params: CheckRequest) -> None:
     """Check the dataset that the graph reads; no run goes on meanwhile."""
-    _alone(workspace, request, params, checking.check_events)
+
+    def events(
+        found: Checked, roots: Roots, seed: int, params: CheckRequest, token: Token, tell: Callable[[Wire], None]
+    ) -> None:
+        def told(event: Wire) -> None:
+            if isinstance(event, CheckDone):
+                workspace.datasets.note_check(event)
+            tell(event)
+
+        checking.check_events(found, roots, seed, params, token, told)
+
+    _alone(workspace, request, params, events)
 
 
-L = TypeVar("L", RunRequest, CheckRequest)
+@handles("dataset", DatasetRequest)
+def dataset(workspace: Workspace, request: Request, params: DatasetRequest) -> None:
+    """A page of the samples of a reader."""
+    with workspace.lock:
+        found = workspace.store.checked()
+    workspace.datasets.ask(found, params, request.answer, request.fail)
+
+
+@handles("distribution", DistributionRequest)
+def distribution(workspace: Workspace, request: Request, params: DistributionRequest) -> None:
+    """The numbers of a node over many samples; no run goes on meanwhile."""
+    _alone(workspace, request, params, distribution_events)
+
+
+L = TypeVar("L", RunRequest, CheckRequest, DistributionRequest)
 
 
 def _alone(
@@ -81,7 +108,7 @@ def _alone(
 ) -> None:
     """Begin long work on the graph, of which there is one piece at a time, and send its events."""
     if workspace.running:
-        raise DocumentError("A run or a check is going on already; stop it first.", "busy")
+        raise DocumentError("A run, a check or a distribution is going on already; stop it first.", "busy")
     with workspace.lock:
         found, seed = workspace.store.checked(), workspace.store.seed
     token = Token()

@@ -78,6 +78,11 @@ export function editorCommands(
     ['go-down', trans.__('Go to the Node Below'), trans.__('Select the node below')],
     ['fit', trans.__('Fit'), trans.__('Show the whole graph')],
     ['fit-selection', trans.__('Fit Selection'), trans.__('Show the selected nodes')],
+    [
+      'dataset',
+      trans.__('Dataset'),
+      trans.__('All samples of the reader: search, filter, and choose some to preview'),
+    ],
     ['focus', trans.__('Canvas Alone'), trans.__('The canvas with the batch tray beside it')],
     ['zoom-in', trans.__('Zoom In'), trans.__('Zoom in')],
     ['zoom-out', trans.__('Zoom Out'), trans.__('Zoom out')],

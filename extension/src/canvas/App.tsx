@@ -21,6 +21,7 @@ import { fold } from '../core/folding';
 import { isWriting } from '../core/writing';
 import { Canvas } from './Canvas';
 import { EditorContext, useEditor, useHint, usePanels, useValue } from './context';
+import { DatasetDialog } from './dataset/DatasetDialog';
 import { ExportDialog } from './dialogs/ExportDialog';
 import { OpenDialog, PathDialog, SaveDialog } from './dialogs/FileDialogs';
 import {
@@ -232,6 +233,7 @@ const DIALOGS: Record<DialogName, ComponentType<{ onClose: () => void }>> = {
   commands: CommandsDialog,
   history: HistoryDialog,
   pipeline: PipelineDialog,
+  dataset: DatasetDialog,
 };
 
 function Dialogs() {

@@ -12,6 +12,9 @@ export function CheckReport({ reader }: { reader: string }) {
   const { check, lastCheck, run } = useValue(editor.jobs);
   return (
     <div className="check-report stack" data-testid="check-report">
+      <Button data-testid="show-dataset" onClick={() => editor.prompts.patch({ dialog: 'dataset' })}>
+        {t('Look through the dataset…')}
+      </Button>
       {check ? (
         <>
           <progress max={check.total || 1} value={check.done} aria-label={t('Progress of the check')} />

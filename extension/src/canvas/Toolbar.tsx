@@ -80,6 +80,7 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
           {t('batch %1', iteration + 1)}
         </span>
         <Button id="step" icon="step" />
+        {info.capabilities.dataset === true && <Button id="dataset" icon="dataset" />}
       </div>
       <Seed />
       <span className="divider" />

@@ -7,6 +7,8 @@ import type { TrayState } from '../core/editor';
 import { useEditor, useOperator, useNode, useResult, useValue } from './context';
 import { Histogram } from './plots';
 import { Compare, Versions } from './Compare';
+import { Numbers } from './dataset/Numbers';
+import { PinnedNote } from './dataset/PinnedNote';
 import { Sweep } from './Sweep';
 import { Batch, Follow, useFocus } from './TrayViews';
 import { beforeFocus } from '../core/focus';
@@ -50,6 +52,7 @@ const MODES: [TrayState['mode'], string, string][] = [
   ['compare', msg('Compare'), msg('Before and after, with a slider between')],
   ['follow', msg('Follow'), msg('One sample through all nodes before this one')],
   ['sweep', msg('Sweep'), msg('One argument at several values')],
+  ['numbers', msg('Numbers'), msg('Sizes, means, draws and labels over a thousand samples')],
   ['versions', msg('Versions'), msg('This graph and an earlier one, with a slider between')],
 ];
 
@@ -65,7 +68,10 @@ function NodeTray({ id }: { id: string }) {
   const focus = useFocus({ node: id, output: tray.output });
   const set = (change: Partial<TrayState>): void => editor.tray.patch({ ...change });
   const modes = MODES.filter(
-    ([each]) => (each !== 'sweep' || capabilities.sweep) && (each !== 'versions' || capabilities.compare),
+    ([each]) =>
+      (each !== 'sweep' || capabilities.sweep) &&
+      (each !== 'versions' || capabilities.compare) &&
+      (each !== 'numbers' || capabilities.dataset),
   );
   const mode = tray.mode === 'compare' && !beforeFocus(editor.history.document, id) ? 'batch' : tray.mode;
   return (
@@ -105,6 +111,7 @@ function NodeTray({ id }: { id: string }) {
           <Histogram counts={output.histogram} width={96} height={20} />
         )}
         <span className="spring" />
+        <PinnedNote />
         {mode === 'batch' && (focus?.overlays.length ?? 0) > 0 && (
           <label className="check muted">
             <input
@@ -142,6 +149,7 @@ function NodeTray({ id }: { id: string }) {
         {mode === 'compare' && <Compare id={id} index={tray.output} />}
         {mode === 'follow' && <Follow id={id} sample={tray.sample} count={output?.images.length ?? 1} />}
         {mode === 'versions' && <Versions id={id} index={tray.output} />}
+        {mode === 'numbers' && <Numbers id={id} output={tray.output} />}
         {mode === 'sweep' && <Sweep id={id} sample={tray.sample} />}
       </div>
     </>

@@ -4,6 +4,7 @@ import { lineage, type OutputRef } from '../core/document';
 import { TRAY_SAMPLES } from '../core/focus';
 import type { Picture } from '../core/pictures';
 import type { FocusResult, OutputResult } from '../core/previews';
+import { formatBytes } from '../core/values';
 import { useEditor, useResult, useValue } from './context';
 import { Choices } from './controls/buttons';
 import { Overlays } from './Overlays';
@@ -32,7 +33,9 @@ export function bestPictures(
 
 export function Caption({ output, sample }: { output: OutputResult | undefined; sample: number }) {
   const shape = output?.shapes[sample];
-  const parts = [output?.labels?.[sample], output?.files?.[sample], shape?.join('×')].filter(Boolean);
+  const bytes = shape?.[0];
+  const size = output?.kind === 'encoded' ? bytes !== undefined && formatBytes(bytes) : shape?.join('×');
+  const parts = [output?.labels?.[sample], output?.files?.[sample], size].filter(Boolean);
   return (
     <figcaption>
       <span className="sample-number">{sample + 1}</span>
@@ -114,12 +117,35 @@ function More({ count, batch }: { count: number; batch: number }) {
     body.addEventListener('scroll', onScroll);
     return () => body.removeEventListener('scroll', onScroll);
   }, [left, more]);
-  if (!left) return null;
+  if (!left) return <NextBatch />;
   return (
     <button ref={end} type="button" className="more-samples muted" data-testid="more-samples" onClick={more}>
       {t('%1 of %2 samples', count, batch)}
       <strong>{t('Show more')}</strong>
     </button>
+  );
+}
+
+/** At the end of the batch: on to the next one, through the whole dataset. */
+function NextBatch() {
+  const editor = useEditor();
+  const { iteration, pins } = useValue(editor.batch);
+  const step = (by: number) => () => {
+    editor.batch.update((batch) => ({ ...batch, iteration: Math.max(0, batch.iteration + by) }));
+  };
+  if (pins) return null;
+  return (
+    <div className="next-batch stack muted">
+      <button type="button" className="more-samples" data-testid="next-batch" onClick={step(1)}>
+        {t('End of batch %1', iteration + 1)}
+        <strong>{t('Next batch')}</strong>
+      </button>
+      {iteration > 0 && (
+        <button type="button" className="button" data-testid="batch-before" onClick={step(-1)}>
+          {t('Batch before')}
+        </button>
+      )}
+    </div>
   );
 }
 

@@ -70,6 +70,9 @@ const PATHS: Record<string, ReactNode> = {
   disable: <path d="M8 14.5a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13M3.5 3.5l9 9" />,
   download: <path d="M8 2v8M5 7.200 8 10l3-2.8M3 10.5v3h10v-3" />,
   gallery: <path d="M1.5 2.5h13v11h-13zM1.5 11l3.5-3.5 3 3 2-2 4.5 4M10.5 6.5a1 1 0 1 0 0-2 1 1 0 0 0 0 2" />,
+  dataset: (
+    <path d="M2 2h3.2v3.2H2zM6.4 2h3.2v3.2H6.4zM10.8 2H14v3.2h-3.2zM2 6.4h3.2v3.2H2zM6.4 6.4h3.2v3.2H6.4zM10.800 6.4H14v3.2h-3.2zM2 10.8h3.2V14H2zM6.4 10.8h3.2V14H6.4zM10.8 10.8H14V14h-3.2z" />
+  ),
   check: <path d="m3 8.5 3.5 3.5L13 4.5" />,
   // Families.
   readers: <path d={READ} />,

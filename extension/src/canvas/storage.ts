@@ -54,3 +54,10 @@ export function toggleFavourite(op: string): void {
     before.includes(op) ? before.filter((each) => each !== op) : [...before, op],
   );
 }
+
+/** Folders that were looked into, the last first. */
+export const recentFolders = remembered<readonly string[]>('folders', []);
+
+export function noteFolder(path: string): void {
+  recentFolders.update((before) => [path, ...before.filter((each) => each !== path)].slice(0, 8));
+}

@@ -92,11 +92,18 @@ export class Editor {
     tray: true,
     minimap: true,
   });
-  readonly batch = new Slice<BatchState>({ samples: 4, seen: TRAY_SAMPLES, iteration: 0 });
+  readonly batch = new Slice<BatchState>({ samples: 4, seen: TRAY_SAMPLES, iteration: 0, pins: null });
   readonly tray = new Slice<TrayState>({ mode: 'batch', overlays: true, sample: 0, size: 168, output: 0 });
   /** Graphs that gave way to others before they were saved, the latest first. */
   kept: Observable<readonly Kept[]> = new Observable<readonly Kept[]>([]);
-  readonly jobs = new Slice<JobState>({ run: null, lastRun: null, check: null, lastCheck: null });
+  readonly jobs = new Slice<JobState>({
+    run: null,
+    lastRun: null,
+    check: null,
+    lastCheck: null,
+    distribution: null,
+    lastDistribution: null,
+  });
   /** The panels that had no room when the width was last looked at. */
   foldedFor = '';
   canvas: CanvasPort | null = null;
@@ -266,7 +273,7 @@ export class Editor {
       return;
     }
     this.board.settle();
-    this.batch.patch({ iteration: 0 });
+    this.batch.patch({ iteration: 0, pins: null });
     this.jobs.patch({ lastRun: null, lastCheck: null });
     this.canvas?.release();
     this.selection.set(NO_SELECTION);

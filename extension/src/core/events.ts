@@ -2,7 +2,15 @@
 import type { Changes } from './changes';
 import type { Editor } from './editor';
 import { t } from './language';
-import type { CheckDone, CheckProgress, Opened, Problems, RunDone, SessionEvent } from './protocol';
+import type {
+  CheckDone,
+  CheckProgress,
+  DistributionDone,
+  Opened,
+  Problems,
+  RunDone,
+  SessionEvent,
+} from './protocol';
 import type { Notice, RunState, SessionInfo } from './state';
 
 export function takeEvent(editor: Editor, { event, params }: SessionEvent): void {
@@ -63,6 +71,34 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       editor.jobs.patch({ run: null, ...(done.status === 'done' ? { lastRun: done } : {}) });
       if (done.missing) editor.notify('warning', done.missing.join(' '), { about: 'run' });
       if (done.error) editor.notify('error', t('The run ended: %1', done.error.message), { about: 'run' });
+      break;
+    }
+    case 'distribution.progress': {
+      const { run, done, total } = params as { run: number; done: number; total: number };
+      const going = editor.jobs.get().distribution;
+      if (going?.run === run) editor.jobs.patch({ distribution: { ...going, done, total } });
+      break;
+    }
+    case 'distribution.done': {
+      const { run, status, samples, failed, charts, error } = params as DistributionDone;
+      const going = editor.jobs.get().distribution;
+      if (going?.run !== run) break;
+      const { node, output } = going;
+      editor.jobs.patch({
+        distribution: null,
+        ...(status === 'done'
+          ? {
+              lastDistribution: {
+                node,
+                output,
+                samples: samples ?? 0,
+                failed: failed ?? 0,
+                charts: charts ?? [],
+              },
+            }
+          : {}),
+      });
+      if (error) editor.notify('error', t('The samples could not be counted: %1', error.message));
       break;
     }
     case 'check.progress': {

@@ -21,7 +21,7 @@ export function focusTaps(editor: Editor): OutputRef[] {
   const document = editor.history.document;
   const { mode, output } = editor.tray.get();
   const node = editor.trayNode;
-  if (node === null || !editor.panels.get().tray || mode === 'sweep') return [];
+  if (node === null || !editor.panels.get().tray || mode === 'sweep' || mode === 'numbers') return [];
   if (mode === 'follow')
     return lineage(document, node)
       .slice(-FOLLOWED)
@@ -42,12 +42,15 @@ export function previewRequest(editor: Editor): Omit<PreviewRequest, 'run'> | nu
   // Nobody sees the canvas under the gallery; changes made meanwhile are previewed when it is left.
   if (editor.view.get().gallery) return null;
   if (editor.connection.state.get().status !== 'connected') return null;
+  const { pins } = editor.batch.get();
   const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
   return {
     revision: editor.sync.revision.get(),
     iteration: editor.batch.get().iteration,
     samples: computed(editor.batch.get()),
     thumb: Math.round(THUMBNAIL * ratio),
+    pins: pins?.places ?? null,
+    pinned_of: pins?.size ?? 0,
     focus: focusTaps(editor),
     focus_size: Math.round(Math.max(256, editor.tray.get().size) * ratio),
   };

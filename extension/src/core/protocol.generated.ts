@@ -372,6 +372,7 @@ export interface Capabilities {
   validate?: boolean;
   sweep?: boolean;
   compare?: boolean;
+  dataset?: boolean;
   open?: boolean;
   save?: boolean;
   list_files?: boolean;
@@ -451,7 +452,7 @@ export interface Tap {
   output?: number;
 }
 
-/** Show the outputs of every node; replaces the client's preview before it. Sizes are the longer side in device pixels; the outputs in `focus` also come in `focus_size`. */
+/** Show the outputs of every node; replaces the client's preview before it. Sizes are the longer side in device pixels; the outputs in `focus` also come in `focus_size`. `pins` are places in the list of the readers with `pinned_of` samples, which make up the batch in place of those that come in turn. */
 export interface PreviewRequest {
   run: number;
   revision?: number;
@@ -460,6 +461,8 @@ export interface PreviewRequest {
   thumb?: number;
   focus?: Tap[];
   focus_size?: number;
+  pins?: number[] | null;
+  pinned_of?: number;
 }
 
 /** The number that the client chose, and that its events carry. */
@@ -711,6 +714,90 @@ export interface CheckDone {
   seconds?: number;
   kinds?: CheckKind[];
   exclude?: string;
+  error?: SessionError;
+}
+
+/** A page of the samples of a reader that answer to the filters. `text` is looked for in names; `label` and sizes of files in bytes are exact; `damaged` keeps the samples that cannot be read, or that the last check has found damaged. With `thumb` 0 there are no pictures. */
+export interface DatasetRequest {
+  node: string;
+  text?: string;
+  label?: number | null;
+  damaged?: boolean;
+  smallest?: number | null;
+  largest?: number | null;
+  sort?: 'list' | 'name' | 'label' | 'bytes' | 'pixels';
+  descending?: boolean;
+  first?: number;
+  count?: number;
+  thumb?: number;
+}
+
+/** A label, its name if its folder tells, and its number of samples. */
+export interface DatasetLabel {
+  label: number;
+  name: string | null;
+  count: number;
+}
+
+/** A sample, by its place in the reader's list; sizes are there once its file was looked at. */
+export interface DatasetSample {
+  place: number;
+  name: string;
+  label?: number;
+  label_name?: string;
+  bytes?: number;
+  width?: number;
+  height?: number;
+  problem?: string;
+  image?: PictureRef;
+}
+
+/** A page: `size` samples in all, `matching` of them answer, and files of `looked` were looked at so far. `looking` says that the rest are being looked at, so that the same request may soon have another answer. */
+export interface DatasetPage {
+  size: number;
+  matching: number;
+  first: number;
+  samples: DatasetSample[];
+  labels: DatasetLabel[];
+  looked: number;
+  looking: boolean;
+  damaged: number;
+}
+
+/** The numbers of a node over many samples; `distribution.progress` and `distribution.done` follow. */
+export interface DistributionRequest {
+  run: number;
+  node: string;
+  output?: number;
+  samples?: number;
+}
+
+/** Samples done. */
+export interface DistributionProgress {
+  run: number;
+  done: number;
+  total: number;
+}
+
+/** Numbers of one kind: counts in equal bins from `low` to `high`, or of `values` where there are few. `low` and `high` are the smallest and largest; a batch without numbers of this kind has no chart. */
+export interface Chart {
+  name: string;
+  unit: string;
+  counts: number[];
+  low: Value;
+  high: Value;
+  mean: Value;
+  deviation: Value;
+  values?: string[];
+}
+
+/** The charts, and how many samples failed. */
+export interface DistributionDone {
+  run: number;
+  status: 'done' | 'cancelled' | 'failed';
+  samples?: number;
+  failed?: number;
+  charts?: Chart[];
   error?: SessionError;
 }
 
@@ -1008,6 +1095,8 @@ export interface Methods {
   cancel: { params: CancelRequest; result: Empty };
   run: { params: RunRequest; result: RunStarted };
   check: { params: CheckRequest; result: RunStarted };
+  dataset: { params: DatasetRequest; result: DatasetPage };
+  distribution: { params: DistributionRequest; result: RunStarted };
   sweep: { params: SweepRequest; result: Swept };
   compare: { params: CompareRequest; result: Compared };
   'gallery.list': { params: Empty; result: GalleryList };
@@ -1039,4 +1128,6 @@ export interface Events {
   'run.done': RunDone;
   'check.progress': CheckProgress;
   'check.done': CheckDone;
+  'distribution.progress': DistributionProgress;
+  'distribution.done': DistributionDone;
 }

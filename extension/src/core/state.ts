@@ -1,4 +1,5 @@
 /** State of the editor beside the document, by subject. */
+import type { Distribution } from './datasets';
 import type { Point } from './edits';
 import type { OutputRef, Target } from './document';
 import type { Size } from './layout';
@@ -65,7 +66,8 @@ export interface Program {
   pipelines: ProgramPipeline[];
 }
 
-export type DialogName = 'open' | 'save' | 'export' | 'shortcuts' | 'commands' | 'history' | 'pipeline';
+export type DialogName =
+  'open' | 'save' | 'export' | 'shortcuts' | 'commands' | 'history' | 'pipeline' | 'dataset';
 
 /** Keys of commands, by their id, where the host has others than the table of commands. */
 export type Keymap = ReadonlyMap<string, readonly string[]>;
@@ -85,7 +87,7 @@ export interface QuickSearch {
 export interface TrayState {
   /** Boxes, points and masks are drawn over the pictures. */
   overlays: boolean;
-  mode: 'batch' | 'compare' | 'follow' | 'sweep' | 'versions';
+  mode: 'batch' | 'compare' | 'follow' | 'sweep' | 'versions' | 'numbers';
   /** The sample that is followed through the nodes. */
   sample: number;
   /** Size of a picture on the screen. */
@@ -177,6 +179,8 @@ export interface BatchState {
   /** Samples in the tray, which goes on through the batch; all of them are computed. */
   seen: number;
   iteration: number;
+  /** Chosen samples that make up the batch, by their places in the lists of readers with `size` samples. */
+  pins: { places: number[]; size: number } | null;
 }
 
 export interface JobState {
@@ -185,4 +189,7 @@ export interface JobState {
   /** The check of the dataset that goes on. */
   check: CheckProgress | null;
   lastCheck: CheckDone | null;
+  /** A node's numbers that are being counted, and those that were last. */
+  distribution: { run: number; node: string; output: number; done: number; total: number } | null;
+  lastDistribution: Distribution | null;
 }

@@ -307,3 +307,13 @@ def test_a_check_leads_to_the_samples(open_session: Open, folder: Path) -> None:
     client.call("edit", base=1, changes={"nodes": {"reader": None}, "outputs": []})
     client.call("check", run=71)
     assert client.event("check.done")["status"] == "failed"
+
+
+def test_placeholders_of_the_gallery_become_samples(open_session: Open, tmp_path: Path) -> None:
+    content = document("$photographs/food")
+    client = Client(open_session())
+    (tmp_path / "graph.dali.json").write_text(json.dumps(content))
+    for asked in ({"text": json.dumps(content)}, {"path": "graph.dali.json"}):
+        opened = client.call("open", **asked)
+        root = Path(opened["document"]["nodes"]["reader"]["arguments"]["file_root"])
+        assert (root / "coffee.jpg").is_file()

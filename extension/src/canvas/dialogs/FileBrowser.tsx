@@ -2,7 +2,9 @@
 import { useEffect, useState } from 'react';
 import { listFiles } from '../../core/files';
 import type { Listing } from '../../core/protocol';
-import { useEditor } from '../context';
+import { cutMiddle } from '../../core/values';
+import { useEditor, useValue } from '../context';
+import { noteFolder, recentFolders } from '../storage';
 import { Icon } from '../icons';
 import { t, tn } from '../../core/language';
 import { IconButton } from '../controls/buttons';
@@ -26,7 +28,30 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
   const [path, setPath] = useState<string | null>(start);
   const [listing, setListing] = useState<Listing | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
+  const [typed, setTyped] = useState<string | null>(null);
+  const recent = useValue(recentFolders);
   const wanted = kinds.join();
+  /** To a path as it was typed or dropped: a folder is listed, a file is taken. */
+  const go = (wish: string): void => {
+    const cleaned = wish.replace(/^file:\/\//, '').replace(/^"(.*)"$/, '$1');
+    listFiles(editor, cleaned, wanted.split(',')).then(
+      () => setPath(cleaned),
+      (error: unknown) => {
+        const folder = cleaned.replace(/[/\\][^/\\]*$/, '') || '/';
+        if (!onFile || folder === cleaned) setProblem((error as Error).message);
+        else
+          listFiles(editor, folder, ['any']).then(
+            ({ entries }) => {
+              const name = cleaned.slice(cleaned.search(/[^/\\]*$/));
+              const file = entries.find((entry) => entry.kind !== 'folder' && entry.name === name);
+              if (file) onFile(file.path);
+              else setProblem((error as Error).message);
+            },
+            () => setProblem((error as Error).message),
+          );
+      },
+    );
+  };
 
   useEffect(() => {
     let current = true;
@@ -34,6 +59,8 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
       (found) => {
         if (!current) return;
         setListing(found);
+        setTyped(null);
+        if (path !== null) noteFolder(found.path);
         setProblem(null);
         onFolder?.(found.path);
       },
@@ -54,7 +81,21 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
     (entry) => entry.kind === 'folder' || !names || names.test(entry.name),
   );
   return (
-    <div className="files stack">
+    <div
+      className="files stack"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        event.stopPropagation();
+        // Browsers tell the path of what is dropped only where the desktop sends it as a text.
+        const text = event.dataTransfer.getData('text/uri-list') || event.dataTransfer.getData('text/plain');
+        const first = text.split(/[\r\n]+/).find((line) => line !== '' && !line.startsWith('#'));
+        if (first) go(decodeURI(first));
+        else if (event.dataTransfer.files.length > 0) {
+          setProblem(t('The browser does not tell where a dropped file lies: type or paste its path above.'));
+        }
+      }}
+    >
       <div className="files-path line muted">
         <IconButton
           label={t('Up one folder')}
@@ -64,7 +105,45 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
         >
           ↑
         </IconButton>
-        <span title={listing?.path}>{listing?.path ?? ''}</span>
+        <IconButton label={t('Home folder')} large onClick={() => setPath('~')}>
+          ⌂
+        </IconButton>
+        <form
+          className="files-entry"
+          onSubmit={(event) => {
+            event.preventDefault();
+            event.stopPropagation();
+            const wanted = (typed ?? '').trim();
+            if (wanted !== '') go(wanted);
+          }}
+        >
+          <input
+            aria-label={t('Path of a folder or file')}
+            title={listing?.path}
+            placeholder={t('Path of a folder or file')}
+            spellCheck={false}
+            value={typed ?? listing?.path ?? ''}
+            onChange={(event) => setTyped(event.target.value)}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter') event.stopPropagation();
+            }}
+          />
+        </form>
+        {recent.length > 0 && (
+          <select
+            className="files-recent"
+            aria-label={t('Recent folders')}
+            value=""
+            onChange={(event) => setPath(event.target.value)}
+          >
+            <option value="">{t('Recent')}</option>
+            {recent.map((each) => (
+              <option key={each} value={each}>
+                {cutMiddle(each, 60)}
+              </option>
+            ))}
+          </select>
+        )}
       </div>
       {problem !== null && <p className="problem error">{problem}</p>}
       <div className="files-list" role="listbox" aria-label={t('Files')}>

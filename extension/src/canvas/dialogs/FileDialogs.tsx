@@ -6,6 +6,7 @@ import { useEditor, useValue } from '../context';
 import { StartCard } from '../StartCard';
 import { Dialog } from './Dialog';
 import { FileBrowser } from './FileBrowser';
+import { GalleryCards } from './GalleryCards';
 import { t } from '../../core/language';
 import { Button, Tabs } from '../controls/buttons';
 import './FileDialogs.css';
@@ -79,6 +80,9 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
             />
           ))}
         </div>
+      )}
+      {tab === 'start' && capabilities.gallery_page && (
+        <GalleryCards onChoose={(name) => void take({ gallery: name })} />
       )}
       {tab === 'file' && (
         <FileBrowser

@@ -1,5 +1,6 @@
 /** Commands that change the view, and nothing in the graph. */
 import { shownPanels, togglePanel } from '../folding';
+import { readerOf } from '../datasets';
 import { msg } from '../language';
 import { nextProblem, walk } from '../navigation';
 import { filled, selected, inSection, type Command, opens } from './command';
@@ -69,6 +70,15 @@ export const VIEW = inSection('View', [
     label: msg('Dark or light'),
     run: (editor) =>
       editor.view.update((state) => ({ ...state, theme: state.theme === 'dark' ? 'light' : 'dark' })),
+  },
+  {
+    id: 'dataset',
+    label: msg('Dataset'),
+    caption: msg('All samples of the reader: search, filter, and choose some to preview'),
+    keys: ['Shift+D'],
+    enabled: (editor) =>
+      editor.session.get().capabilities.dataset === true && readerOf(editor, null) !== null,
+    run: opens('dataset'),
   },
   {
     id: 'commands',

@@ -1,0 +1,1 @@
+"""The dataset of a reader: its samples with search, filters and thumbnails."""
