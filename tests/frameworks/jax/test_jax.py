@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-jax = pytest.importorskip("jax")
-
-import dali_lab  # noqa: E402
-from dali_lab import fn  # noqa: E402
-from dali_lab.plugin.jax import DALIGenericIterator, LastBatchPolicy, data_iterator  # noqa: E402
-from dali_lab.plugin.jax.fn import jax_function  # noqa: E402
+import dali_lab
+from dali_lab import fn, pipeline_def
+from dali_lab.plugin.jax import DALIGenericIterator, LastBatchPolicy, data_iterator
+from dali_lab.plugin.jax.clu import peekable_data_iterator
+from dali_lab.plugin.jax.fn import jax_function
 
 
 def test_data_iterator() -> None:
@@ -40,6 +43,101 @@ def test_parameters_are_declared_once_and_shown() -> None:
     assert made == ["pipelines", "output_map", *shared, "sharding", "pmap_compatible"]
     decorating = [*inspect.signature(data_iterator).parameters]
     assert decorating == ["pipeline_fn", "output_map", *shared, "sharding", "devices", "pmap_compatible"]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Callable[[int], str]:
+    """Makes a folder of files with one number each."""
+
+    def make(count: int) -> str:
+        (tmp_path / "0").mkdir(exist_ok=True)
+        for number in range(count):
+            (tmp_path / "0" / f"{number:03d}.jpg").write_bytes(bytes([number]))
+        return str(tmp_path)
+
+    return make
+
+
+@pytest.fixture
+def sharding() -> NamedSharding:
+    """The first axis over four devices."""
+    assert jax.device_count() == 4
+    return NamedSharding(Mesh(np.array(jax.devices()), ("batch",)), PartitionSpec("batch"))
+
+
+@pytest.mark.parametrize("decorate", [data_iterator, peekable_data_iterator])
+def test_a_sharding_spreads_a_batch_over_devices(decorate: Any, sharding: NamedSharding, files: Any) -> None:
+    @decorate(output_map=["x"], sharding=sharding, reader_name="reader", auto_reset=True)
+    def shards(shard_id: int, num_shards: int) -> Any:
+        data, _ = fn.readers.file(
+            file_root=files(16), shard_id=shard_id, num_shards=num_shards, name="reader", stick_to_shard=True
+        )
+        return data
+
+    iterator = shards(batch_size=8)
+    batch = next(iterator)["x"]
+    assert batch.shape == (8, 1) and batch.sharding == sharding
+    for index, part in enumerate(batch.addressable_shards):
+        # Shard s of 4 has the files 4 s to 4 s + 3.
+        np.testing.assert_array_equal(np.asarray(part.data)[:, 0], [4 * index, 4 * index + 1])
+        assert part.device == jax.devices()[index]
+    doubled = jax.jit(lambda x: x * 2, out_shardings=sharding)(batch)
+    np.testing.assert_array_equal(doubled, np.asarray(batch) * 2)
+    assert [np.asarray(row["x"])[:2, 0].tolist() for row in iterator] == [[2, 3]]
+
+
+def test_pmap_takes_batches_of_devices() -> None:
+    @data_iterator(output_map=["x"], devices=jax.devices(), size=24)
+    def shards(shard_id: int) -> Any:
+        return fn.external_source(source=[np.full((2, 3), shard_id, np.float32)] * 3)
+
+    batch = next(shards(batch_size=8))["x"]
+    assert batch.shape == (4, 2, 3)
+    np.testing.assert_array_equal(jax.pmap(lambda x: x.sum())(batch), [0, 6, 12, 18])
+
+
+@pytest.mark.parametrize("taken", [0, 1, 4])
+def test_a_state_goes_on_exactly(taken: int, sharding: NamedSharding, files: Any) -> None:
+    @pipeline_def(num_threads=1, device_id=None, enable_checkpointing=True, seed=3)
+    def shard(shard_id: int) -> Any:
+        data, _ = fn.readers.file(
+            file_root=files(40), shard_id=shard_id, num_shards=4, name="reader", random_shuffle=True, initial_fill=5
+        )
+        return data, fn.random.uniform(range=(0, 1), shape=[2])
+
+    def made() -> DALIGenericIterator:
+        pipelines = [shard(shard_id=index, batch_size=2) for index in range(4)]
+        return DALIGenericIterator(pipelines, ["x", "y"], reader_name="reader", auto_reset=True, sharding=sharding)
+
+    iterator = made()
+    for _ in range(taken):
+        next(iterator)
+    state = iterator.state_dict()
+    expected = [{name: np.asarray(array) for name, array in batch.items()} for batch in iterator]
+    other = made()
+    next(other)
+    other.load_state_dict(state)
+    found = list(other)
+    assert len(found) == len(expected)
+    for one, two in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one["x"], two["x"])
+        np.testing.assert_array_equal(one["y"], two["y"])
+
+
+def test_functions_see_sharded_arrays(sharding: NamedSharding) -> None:
+    seen = []
+
+    @jax_function(sharding=sharding)
+    def doubled(array: jax.Array) -> jax.Array:
+        seen.append(array.sharding)
+        return array * 2
+
+    @pipeline_def(batch_size=8, num_threads=1, device_id=None)
+    def defined() -> Any:
+        return doubled(fn.external_source(source=[np.arange(8.0)] * 3))
+
+    np.testing.assert_array_equal(defined().run()[0].as_array(), np.arange(8.0) * 2)
+    assert seen[0] == sharding
 
 
 def numbers(index: int) -> Any:
@@ -109,7 +207,6 @@ def test_functions_keep_layouts_and_refuse_ragged_batches() -> None:
 
 
 def test_peekable_iterators() -> None:
-    pytest.importorskip("clu.data.dataset_iterator")
     from dali_lab.plugin.jax.clu import peekable_data_iterator
 
     @peekable_data_iterator(output_map=["x"], size=6, last_batch_padded=True)

@@ -1,0 +1,1 @@
+"""Pipelines in PaddlePaddle: iterators of tensors."""
