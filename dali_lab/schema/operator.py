@@ -60,6 +60,8 @@ class Operator:
         Share of elements that may differ more, such as ties between two nearest pixels.
     random
         It draws random numbers and takes a ``seed``.
+    tolerant
+        A source that lists files leaves out those that cannot be opened, with a warning; set on the object.
     whole_batch
         It must see all samples of a batch at once; `setup` may decide it.
     takes_sets
@@ -125,6 +127,7 @@ class Operator:
     gpu_tolerance: ClassVar[tuple[float, str]] = (0.0, "")
     gpu_share: ClassVar[float] = 0.0
     whole_batch: bool = False
+    tolerant: bool = False
     frames: ClassVar[bool] = False
     source: ClassVar[bool] = False
     in_order: ClassVar[bool] = False

@@ -41,10 +41,11 @@ def open_source(
     workers
         Worker processes for parallel sources; without them these run in this process.
     tolerant
-        Errors of Python sources lose samples.
+        Errors of Python sources lose samples, and listed files that cannot be opened are left out.
     """
     external = operator.external()
     if external is None:
+        operator.tolerant = tolerant
         return operator.open_source(seed, checkpointing=checkpointing)
     device = device if operator.device == "gpu" else None
     if external.source is None:

@@ -138,6 +138,12 @@ def test_videos_that_cannot_be_opened_are_found_too(tmp_path: Path) -> None:
     (finding,) = report.findings
     assert finding.kind == "without_file"
     assert "0001.webm" in finding.message
+    files = list(map(str, sorted((tmp_path / "c").iterdir())))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = checked(graph_of(lambda: fn.readers.video(filenames=files, sequence_length=2, name="Reader")))
+    assert report.samples and [(finding.kind, finding.place) for finding in report.findings] == [("without_file", None)]
+    assert "0001.webm" in report.findings[0].message
 
 
 def test_types_sizes_shapes_and_labels_of_two(tmp_path: Path) -> None:
