@@ -47,6 +47,14 @@ def pipeline_options(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="the largest share of bad samples (default: 0.05)",
     )
+    parser.add_argument(
+        "--cache",
+        default=None,
+        metavar="WHERE",
+        help="keep what is the same in every epoch: memory, or a folder (default: off)",
+    )
+    parser.add_argument("--cache-limit", type=positive, default=None, metavar="BYTES", help="most bytes of the cache")
+    parser.add_argument("--cache-at", default=None, metavar="NODE", help="the node whose results are kept")
 
 
 def make_pipeline(options: argparse.Namespace) -> Pipeline:
@@ -59,6 +67,9 @@ def make_pipeline(options: argparse.Namespace) -> Pipeline:
         "seed": options.seed,
         "on_error": options.on_error,
         "max_error_rate": options.max_error_rate,
+        "cache": options.cache,
+        "cache_limit": options.cache_limit,
+        "cache_at": options.cache_at,
     }
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     return Pipeline.from_graph(with_samples(load_graph(options.graph)), **settings)

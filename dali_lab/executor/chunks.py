@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import time
 from collections.abc import Callable, Sequence
@@ -11,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.executor.batch_run import BatchRun
+from dali_lab.executor.caching.recall import Found, Kept
+from dali_lab.executor.caching.store import spans
 from dali_lab.executor.calls import Calls
 from dali_lab.executor.failures import explain, named_sample
 from dali_lab.executor.pace import Pace
@@ -22,8 +25,18 @@ from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import DaliLabError, UnlikeSampleError
-from dali_lab.schema.call import Wait
+from dali_lab.schema.call import Call, Wait
 from dali_lab.schema.running import run_operator
+
+Table = npt.NDArray[np.int64]
+
+
+class _State(enum.Enum):
+    """How a chunk left its steps: all have run, it ends before that, or it waits for other chunks."""
+
+    DONE = enum.auto()
+    ENDED = enum.auto()
+    WAITS = enum.auto()
 
 
 class Watcher(Protocol):
@@ -116,10 +129,69 @@ class ChunkRunner:
 
     def _run_chunk(self, stage_run: StageRun, chunk: Chunk) -> bool:
         """Run the remaining steps; `False` where one has to wait for other chunks."""
+        stage = stage_run.stage
+        kept = stage.kept
+        if kept is None or chunk.position or chunk.alone or stage_run.run.keep_going or stage_run.run.origins:
+            state = self._run_steps(stage_run, chunk, len(stage.steps))
+        else:
+            state = self._run_with_cache(stage_run, chunk, kept)
+        if state is _State.DONE and not chunk.alone:
+            stage_run.add(chunk)
+        return state is not _State.WAITS
+
+    def _run_with_cache(self, stage_run: StageRun, chunk: Chunk, kept: Kept) -> _State:
+        """Run a chunk, with what a cache has of the first steps' results."""
         run, stage = stage_run.run, stage_run.stage
-        for position, step in enumerate(stage.steps[chunk.position :], chunk.position):
+        steps = {step.node.id: step for step in stage.steps[: kept.count] if step.node.id in kept.sources}
+
+        def calls(start: int, stop: int) -> dict[str, Call]:
+            return {name: self._calls.make(run, stage, step, [], {}, start, stop) for name, step in steps.items()}
+
+        def place(edge: Edge, shapes: Table, dtype: DALIDataType, layout: str) -> Batch | None:
+            placement = stage_run.places.get(edge)
+            return placement.place(chunk.start, shapes, dtype, layout) if placement is not None else None
+
+        began = time.perf_counter()
+        own = calls(chunk.start, chunk.stop)
+        identities = kept.identities(own)
+        if identities is None or not kept.is_open(identities.shape[1]):
+            return self._run_steps(stage_run, chunk, len(stage.steps))
+        found = kept.recall(identities, own, place)
+        run.seconds[stage.steps[kept.count - 1].node.id] += time.perf_counter() - began
+        if found.there.all():
+            chunk.local.update(found.batches)
+            chunk.position = kept.count
+            return self._run_steps(stage_run, chunk, len(stage.steps))
+        missing = [(0, chunk.stop - chunk.start)]
+        if found.there.any() and run.policy is None:
+            missing = spans(~found.there)
+        parts = [chunk]
+        if len(missing) > 1 or missing[0] != (0, chunk.stop - chunk.start):
+            parts = [Chunk(chunk.index, chunk.start + start, chunk.start + stop) for start, stop in missing]
+        for (start, stop), part in zip(missing, parts, strict=True):
+            began = time.thread_time()
+            state = self._run_steps(stage_run, part, kept.count)
+            chunk.error = part.error
+            if state is not _State.DONE:
+                return state
+            bad = run.policy is not None and any(row in run.bad for row in range(part.start, part.stop))
+            if not bad and not run.origins:
+                batches = [part.local[edge] for edge in kept.edges]
+                kept.keep(identities[start:stop], calls(part.start, part.stop), batches, time.thread_time() - began)
+        if parts[0] is not chunk:
+            try:
+                chunk.local.update(_interleaved(found, parts, kept.edges, chunk.start))
+            except ValueError:  # the kept samples do not fit to the others: computed anew, they say so
+                return self._run_steps(stage_run, chunk, len(stage.steps))
+        chunk.position = kept.count
+        return self._run_steps(stage_run, chunk, len(stage.steps))
+
+    def _run_steps(self, stage_run: StageRun, chunk: Chunk, end: int) -> _State:
+        """Run the remaining steps of a chunk that come before the step `end`."""
+        run, stage = stage_run.run, stage_run.stage
+        for position, step in enumerate(stage.steps[chunk.position : end], chunk.position):
             if run.cancelled:
-                return True
+                return _State.ENDED
             if any(_lacks(run, chunk, edge) for edge in step.needed if edge not in chunk.local):
                 chunk.failed.add(step.node.id)
                 continue
@@ -130,17 +202,17 @@ class ChunkRunner:
             except Wait:
                 chunk.position = position
                 stage_run.waiting.append(chunk)
-                return False
+                return _State.WAITS
             except Exception as error:  # every failure of an operator is raised where the batch is taken
                 explained = explain(error, stage.blamed(error, step).node, inputs, chunk.start)
                 run.failures.append((step.node.id, chunk.start, chunk.stop - chunk.start, explained))
                 chunk.failed.add(step.node.id)
                 if not run.keep_going:
                     chunk.error = explained
-                    return True
+                    return _State.ENDED
                 continue
             if results is None:
-                return True
+                return _State.ENDED
             spent = time.perf_counter() - began
             for edge, batch in zip(step.inputs, inputs, strict=True):
                 if batch.undecoded is not None:
@@ -151,9 +223,7 @@ class ChunkRunner:
                 chunk.local[Edge(step.node.id, output)] = batch
             if self._watch is not None:
                 self._watch(run, step.node.id, results, chunk.stop - chunk.start)
-        if not chunk.alone:
-            stage_run.add(chunk)
-        return True
+        return _State.DONE
 
     def _run_tolerantly(
         self, stage_run: StageRun, chunk: Chunk, step: Step, inputs: list[Batch]
@@ -312,6 +382,25 @@ class ChunkRunner:
             shift = sum(1 for i in absent if i < start)
             return batch.take(slice(start - shift, stop - shift))
         return batch.take(slice(start, stop)) if len(batch) != stop - start or start else batch
+
+
+def _interleaved(found: Found, parts: Sequence[Chunk], edges: Sequence[Edge], start: int) -> dict[Edge, Batch]:
+    """The samples that a cache had and those computed in its place, in their order.
+
+    Raises
+    ------
+    ValueError
+        If they differ in type, number of dimensions or layout.
+    """
+    rows = np.concatenate([np.flatnonzero(found.there), *(np.arange(part.start, part.stop) - start for part in parts)])
+    order = np.argsort(rows)
+    joined: dict[Edge, Batch] = {}
+    for edge in edges:
+        pieces = [found.batches[edge], *(part.local[edge] for part in parts)]
+        if any(piece.layout != pieces[0].layout for piece in pieces):
+            raise ValueError("the samples differ in layout")
+        joined[edge] = Batch.concat(pieces).take(order)
+    return joined
 
 
 Place = Callable[[int, npt.NDArray[np.int64], DALIDataType, str], Batch | None]

@@ -14,6 +14,7 @@ from dali_lab.schema.registry import find_operator
 
 if TYPE_CHECKING:
     from dali_lab.device.interface import Device
+    from dali_lab.executor.caching.recall import Kept
 
 
 COMPUTE = "compute"
@@ -74,6 +75,8 @@ class Stage:
     branches
         For a branch of a conditional: the conditions that lead to it, from the outermost, and the side of each (0 where
         it holds, 1 where not).
+    kept
+        The first steps, if a cache keeps their results.
     """
 
     steps: list[Step]
@@ -82,6 +85,7 @@ class Stage:
     exports: list[Edge] = field(default_factory=list)
     gpu: bool = False
     branches: Sequence[tuple[Edge, int]] = ()
+    kept: Kept | None = None
 
     @property
     def in_order(self) -> bool:

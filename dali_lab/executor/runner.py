@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -16,6 +17,7 @@ from dali_lab.device.interface import Device
 from dali_lab.device.transfer import download, upload
 from dali_lab.executor.bad_samples import BadSample, BadSampleLog, ErrorPolicy, Origin
 from dali_lab.executor.batch_run import BatchRun
+from dali_lab.executor.caching.attaching import OFF, attach_cache
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import output_on_gpu
@@ -25,6 +27,7 @@ from dali_lab.executor.settings import Settings
 from dali_lab.executor.sources.opening import open_sources, start_workers
 from dali_lab.graph.graph import Edge, Graph, bare
 from dali_lab.graph.passes import optimized
+from dali_lab.graph.passes.once import CachedPart, cached_part, with_caches
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError, OperatorError
 from dali_lab.schema.source import Draw
@@ -91,7 +94,11 @@ class Runner:
         self.graph = graph
         self.settings = settings
         self.batch_size = settings.batch_size
+        part: CachedPart | None = None
+        if settings.cache != OFF:
+            graph, part = _with_cache(graph, settings, device is not None)
         self.plan = make_plan(optimized(graph) if settings.optimize else graph, device=device)
+        self.kept = attach_cache(self.plan, part, settings.cache, settings.cache_limit)
         self.expected = settings.expectations(len(graph.outputs))
         seeds = dict(seeds) if saved is None else {**seeds, **saved.seeds}
         self.workers = start_workers(self.plan.sources, settings, self.batch_size)
@@ -382,6 +389,8 @@ class Runner:
         for source in self.sources.values():
             source.close()
         self.engine.close(timeout)
+        if self.kept is not None:
+            self.kept.close()
         self._flights.clear()
 
     def _check_process(self) -> None:
@@ -392,3 +401,18 @@ class Runner:
                 "this pipeline was built in another process, and a fork does not take its threads along;"
                 " build a pipeline in the process that runs it"
             )
+
+
+def _with_cache(graph: Graph, settings: Settings, with_device: bool) -> tuple[Graph, CachedPart | None]:
+    """The graph with ``cache`` nodes, and the part before them.
+
+    Where a person has not said what to keep, and nothing can be kept, the pipeline runs without a cache and a warning.
+    """
+    try:
+        marked = with_caches(graph, settings.cache_at, with_device=with_device)
+        return marked, cached_part(marked)
+    except GraphError as error:
+        if error.code != "nothing_to_cache":
+            raise
+        warnings.warn(f"nothing is kept in the cache: {error.message}", RuntimeWarning, stacklevel=2)
+        return graph, None

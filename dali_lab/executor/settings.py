@@ -55,6 +55,9 @@ class Settings:
     optimize: bool = True
     on_error: OnError = "raise"
     max_error_rate: float = DEFAULT_RATE
+    cache: str = "off"
+    cache_limit: int | None = None
+    cache_at: str | None = None
 
     @property
     def separated(self) -> bool:
@@ -184,4 +187,25 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
         raise ArgumentTypeError(f"takes a number, got {rate!r}", argument="max_error_rate", origin=user_line())
     if not 0 <= rate <= 1:
         raise ArgumentError(f"{rate} is not in [0, 1]", argument="max_error_rate", origin=user_line())
+    values["cache"] = _cache(values["cache"])
+    if values["cache_at"] is not None and not isinstance(values["cache_at"], str):
+        raise ArgumentTypeError(f"takes the name of a node, got {values['cache_at']!r:.60}", argument="cache_at")
     return Settings(**values)
+
+
+def _cache(value: Any) -> str:
+    """``"off"``, ``"memory"`` or the path of a folder."""
+    if value is None:
+        return "off"
+    if not isinstance(value, (str, os.PathLike)):
+        raise ArgumentTypeError(
+            f'takes "off", "memory" or a folder, got {value!r:.60}', argument="cache", origin=user_line()
+        )
+    text = os.fspath(value)
+    if not isinstance(text, str) or not text or "\0" in text or "://" in text:
+        raise ArgumentError(
+            f'{text!r:.200} is none of "off", "memory" and a folder of this machine',
+            argument="cache",
+            origin=user_line(),
+        )
+    return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dali_lab.graph.graph import Graph
+from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.switches import complete, without_off
 from dali_lab.graph.verification import problems
 from dali_lab.model.errors import FormatError, GraphError
@@ -14,6 +14,8 @@ from dali_lab.schema.registry import find_operator, has_operator
 MOST_PROBLEMS = 8
 BEYOND_DALI = ("on_error", "max_error_rate")
 """Settings about bad samples, which NVIDIA DALI does not have."""
+CACHING = ("cache", "cache_limit", "cache_at")
+"""Settings about the cache, which NVIDIA DALI does not have."""
 
 
 def left_out(graph: Graph) -> list[str]:
@@ -33,7 +35,25 @@ def left_out_of_dali(graph: Graph) -> list[str]:
         for argument, declared in find_operator(node.op).argument_table.items()
         if declared.beyond_dali and node.arguments.get(argument) is not None
     ]
-    return [*left_out(graph), *(ends if policy else []), *arguments]
+    keeps = any(has_operator(node.op) and find_operator(node.op).keeps for node in graph.nodes.values())
+    keeps = keeps or graph.pipeline.get("cache", "off") != "off"
+    caches = ["NVIDIA DALI computes everything anew in each epoch: fn.cache and the setting cache are left out"]
+    return [*left_out(graph), *(ends if policy else []), *(caches if keeps else []), *arguments]
+
+
+def without_caches(graph: Graph) -> Graph:
+    """The graph without ``cache`` nodes, which pass on what they get."""
+    passed = {
+        name: node.inputs[0] for name, node in graph.nodes.items() if node.inputs and find_operator(node.op).keeps
+    }
+
+    def moved(edge: Edge) -> Edge:
+        device = edge.device
+        while edge.node in passed:
+            edge = passed[edge.node]
+        return Edge(edge.node, edge.output, device or edge.device)
+
+    return graph.rewired(moved).without(passed) if passed else graph
 
 
 def _unneeded(graph: Graph) -> list[str]:

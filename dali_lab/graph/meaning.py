@@ -38,6 +38,7 @@ DEFAULT_SETTINGS: Mapping[str, Any] = {
     "optimize": True,
     "on_error": "raise",
     "max_error_rate": 0.05,
+    "cache": "off",
 }
 """Settings that a pipeline made from a graph gets where the graph has none; all others stay unset."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import random
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +35,7 @@ from dali_lab.schema.source import Source
 _TRAVELLING = (
     "exec_pipelined", "exec_async", "exec_dynamic", "enable_memory_stats", "enable_checkpointing", "py_num_workers",
     "py_start_method", "output_dtype", "output_ndim", "output_layout", "optimize", "bytes_per_sample",
-    "on_error", "max_error_rate",
+    "on_error", "max_error_rate", "cache", "cache_limit", "cache_at",
 )  # fmt: skip
 
 
@@ -88,6 +89,14 @@ class Pipeline(PipelineReport, PipelineFiles):
     max_error_rate
         The largest share of bad samples among the last 1,000; where more are bad, the run ends with a
         :class:`~dali_lab.executor.bad_samples.TooManyBadSamples` that names the first ones.
+    cache
+        Where results that are the same in every epoch are kept, so that they are computed once: ``"memory"``, or a
+        folder that later runs and other processes share. By default ``"off"``. Batches are the same to the bit.
+    cache_limit
+        Most bytes of the cache; by default a quarter of the memory, or what the disk has room for.
+    cache_at
+        Name of the node whose results are kept; by default those of the ``fn.cache`` in the graph, or else of the last
+        nodes that decode or resize in the same way in every epoch.
     """
 
     def __init__(
@@ -121,6 +130,9 @@ class Pipeline(PipelineReport, PipelineFiles):
         optimize: bool = True,
         on_error: OnError = "raise",
         max_error_rate: float = DEFAULT_RATE,
+        cache: str | os.PathLike[str] = "off",
+        cache_limit: int | None = None,
+        cache_at: str | None = None,
     ) -> None:
         self._settings = make_settings({k: v for k, v in locals().items() if k not in ("self", "__class__")})
         self._seed = random.SystemRandom().getrandbits(31) if self._settings.seed is None else self._settings.seed

@@ -64,6 +64,9 @@ class PipelineReport:
     )
     on_error: OnError = _answer("_settings.on_error", "The answer to samples that fail.")
     max_error_rate: float = _answer("_settings.max_error_rate", "The largest share of bad samples.")
+    cache: str = _answer("_settings.cache", "Where results are kept that are the same in every epoch.")
+    cache_limit: int | None = _answer("_settings.cache_limit", "Most bytes of the cache.")
+    cache_at: str | None = _answer("_settings.cache_at", "The node whose results are kept.")
     enable_memory_stats: bool = _answer("_settings.enable_memory_stats", "Whether sizes of outputs are noted.")
     enable_checkpointing: bool = _answer("_settings.enable_checkpointing", "Whether checkpoints can be taken.")
     _enable_checkpointing = enable_checkpointing

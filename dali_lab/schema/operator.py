@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
@@ -64,6 +65,14 @@ class Operator:
         A source that lists files leaves out those that cannot be opened, with a warning; set on the object.
     whole_batch
         It must see all samples of a batch at once; `setup` may decide it.
+    repeatable
+        A sample of its outputs is a function of the same sample of its inputs and of the arguments alone: not of other
+        samples, of files that it opens, or of a state. Operators of other packages that want their results kept
+        (:mod:`dali_lab.graph.passes.once`) say so; see :meth:`repeats`.
+    identifies
+        For a `source`: it can tell which data each sample is made of; see :meth:`identities`.
+    keeps
+        What it passes on is kept by the pipeline's cache.
     takes_sets
         A list of nodes as an input stands for one call for each of them.
     frames
@@ -133,6 +142,9 @@ class Operator:
     in_order: ClassVar[bool] = False
     defers: ClassVar[bool] = False
     takes_undecoded: ClassVar[bool] = False
+    repeatable: ClassVar[bool | None] = None
+    identifies: ClassVar[bool] = False
+    keeps: ClassVar[bool] = False
     takes_sets: ClassVar[bool] = True
     joins_scopes: ClassVar[bool] = False
     syntax: ClassVar[Literal["", "arithmetic", "index", "whole index", "shape", "not", "operand"]] = ""
@@ -231,6 +243,17 @@ class Operator:
         """For a `source`: the file of each sample of a call, for errors; empty where there are none."""
         return ()
 
+    def identities(self, call: Call) -> npt.NDArray[np.int64] | None:
+        """For a `source` that `identifies`: everything that its outputs are a function of, for each sample of a call.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            ``int64[count, K]``: rows that differ wherever samples do, such as digests of paths, sizes and times of
+            files. A row of zeros says that it cannot be told for a sample, `None` that it cannot be for any.
+        """
+        return None
+
     @property
     def reads_files(self) -> bool:
         """Whether it reads files or decodes what was in them, so that an error of any kind is about a sample."""
@@ -240,6 +263,20 @@ class Operator:
 
     def close(self) -> None:
         """Close files and release whatever else outlives a call."""
+
+    @classmethod
+    def repeats(cls) -> bool:
+        """Whether a sample of the outputs is a function of the same sample of the inputs and of the arguments alone."""
+        if cls.random or cls.source or cls.whole_batch or cls.in_order or cls.python_objects:
+            return False
+        if cls.joins_scopes or cls.cut_of_output(0) is not None:
+            return False
+        return cls.__module__.startswith(_BUILT_IN) if cls.repeatable is None else cls.repeatable
+
+    @classmethod
+    def decoded_whole(cls) -> tuple[str, str] | None:
+        """For a decoder of random regions: two operators for it, one that decodes whole pictures and their consumer."""
+        return None
 
     @classmethod
     def cut_of_output(cls, index: int) -> int | None:

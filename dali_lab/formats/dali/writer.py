@@ -14,7 +14,7 @@ from dali_lab.formats import values
 from dali_lab.formats.dali import arguments as dali_arguments
 from dali_lab.formats.dali.arguments import Unwritable
 from dali_lab.formats.dali.messages import messages
-from dali_lab.formats.exported import exported, refuse
+from dali_lab.formats.exported import exported, refuse, without_caches
 from dali_lab.graph.dali_names import (
     Names,
     count_outputs,
@@ -65,6 +65,7 @@ def dumps(graph: Graph, names: Names | None = None) -> bytes:
     whole = graph
     graph = _without_unknown(graph)
     graph = graph if graph is not whole else exported(graph)
+    graph = without_caches(graph)
     refuse(graph, lambda operator: "an operator of DALI Lab alone" if operator.beyond_dali else "", "NVIDIA DALI")
     writer = _Writer(graph, names or {})
     return writer.message().SerializeToString(deterministic=True)  # type: ignore[no-any-return]

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
-from dali_lab.formats.exported import BEYOND_DALI, exported, refuse
+from dali_lab.formats.exported import BEYOND_DALI, CACHING, exported, refuse, without_caches
 from dali_lab.formats.python.conditionals import Conditions, conditions, is_conditional
 from dali_lab.formats.python.expressions import is_expression
 from dali_lab.formats.python.layout import Imports, call, columns, free, lines, listing, quoted, value_piece
@@ -60,6 +60,7 @@ def dumps(
         raise FormatError(f"{main!r} is not one of 'run', 'pytorch', 'ray', 'none'")
     graph = exported(graph)
     if dialect == "nvidia.dali":
+        graph = without_caches(graph)
         refuse(graph, _beyond_dali, "NVIDIA DALI")
         _refuse_groups(graph)
     function = name if name.isidentifier() and not keyword.iskeyword(name) and not is_reserved(name) else "pipeline"
@@ -220,7 +221,7 @@ def _settings(graph: Graph, dialect: Dialect, statements: Statements) -> list[tu
     ] + conditionals
 
 
-_OWN_SETTINGS = ("gpu", "optimize", *BEYOND_DALI)
+_OWN_SETTINGS = ("gpu", "optimize", *BEYOND_DALI, *CACHING)
 
 
 def settings_without_place(graph: Graph) -> list[str]:

@@ -20,6 +20,7 @@ class CoordFlip(Operator):
     """Mirrors points about a centre: a coordinate c becomes ``2 center - c``."""
 
     name = "coord_flip"
+    repeatable = False  # a rare result depends on the other samples of the batch
     moves_points = True
     title = "Flip points"
     inputs = (

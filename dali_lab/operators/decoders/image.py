@@ -111,10 +111,10 @@ class ImageDecoder(Operator):
         " the first frame; animated PNG as GRAY may be a level apart. `dtype` may be of any numbers."
     )
     inputs: ClassVar[tuple[Input, ...]] = (ENCODED,)
-    outputs = (
+    outputs: ClassVar[tuple[Output, ...]] = (
         Output("images", layout="HWC", doc="Pictures of `dtype`, layout HWC, with the channels of `output_type`."),
     )
-    devices = ("cpu", "mixed")
+    devices: ClassVar[tuple[str, ...]] = ("cpu", "mixed")
     on_gpu = True
     cpu_inputs = (0, 1, 2)
     defers = True

@@ -81,6 +81,10 @@ class ImageRandomCrop(ImageDecoder):
     """
 
     @classmethod
+    def decoded_whole(cls) -> tuple[str, str] | None:
+        return "_whole_picture", "_random_window"
+
+    @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         verify_random_window(values)
 

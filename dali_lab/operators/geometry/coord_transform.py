@@ -26,6 +26,7 @@ class CoordTransform(Operator):
     """
 
     name = "coord_transform"
+    repeatable = False  # a rare result depends on the other samples of the batch
     moves_points = True
     title = "Transform points"
     inputs = (Input("points", kind="tensor", doc="Points or vectors; the last axis holds their coordinates."),)

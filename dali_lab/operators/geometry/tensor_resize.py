@@ -43,6 +43,7 @@ class TensorResize(Resizing):
     """
 
     name = "tensor_resize"
+    repeatable = False  # a rare result depends on the other samples of the batch
     resizes = False
     inputs = (Input("data", dtypes=DTYPES, kind="tensor", doc="Tensors of {types}, of any layout."),)
     arguments = (

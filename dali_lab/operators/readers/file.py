@@ -12,6 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT32
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, FileList, find_files, matcher
+from dali_lab.operators.readers.identities import FileIdentities
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
 from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.operators.readers.whole_files import Paths, read_files
@@ -35,6 +36,7 @@ class File(ListReader):
         Output("encoded", kind="encoded", doc="The bytes of each file, one-dimensional UINT8."),
         Output("labels", kind="tensor", doc="The label of each file, INT32 of shape (1,).", dtype=INT32),
     )
+    identifies = True
     tested_elsewhere = "tests/unit/readers/test_file.py"
     arguments = (
         string(
@@ -72,6 +74,7 @@ class File(ListReader):
     def setup(self) -> None:
         self._files: FileList | None = None
         self._paths: Paths | None = None
+        self._identities: FileIdentities | None = None
 
     def load(self) -> int:
         self._files = find_files(
@@ -84,6 +87,7 @@ class File(ListReader):
             case_sensitive_filter=self.value("case_sensitive_filter"),
         )
         self._paths = Paths(self._files.paths)
+        self._identities = FileIdentities(self._paths, self.sources)
         return len(self._files.paths)
 
     def remote_rows(self) -> RemoteRows | None:
@@ -97,6 +101,12 @@ class File(ListReader):
     def labels(self) -> npt.NDArray[np.int64] | None:
         assert self._files is not None
         return self._files.labels.astype(np.int64)
+
+    def identities(self, call: Call) -> npt.NDArray[np.int64] | None:
+        assert self._files is not None
+        assert self._identities is not None
+        chosen = call.ticket[call.start : call.start + call.count]
+        return self._identities.of(chosen, self._files.labels)
 
     def unmatched(self) -> Iterable[Unmatched]:
         from dali_lab.operators.readers.unmatched import beside_folders, beside_list

@@ -21,6 +21,7 @@ class Read(Operator):
     """Reads the file whose path each sample holds."""
 
     name = "io.file.read"
+    repeatable = False  # files that its input names may change
     family = "io"
     title = "Read files"
     inputs = (Input("paths", kind="any", doc="The bytes of a path in each sample, UINT8 or INT8."),)

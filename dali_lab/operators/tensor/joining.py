@@ -16,6 +16,7 @@ _INPUTS = (Input("inputs", kind="tensor", doc="Tensors to join.", variadic=True)
 class _Joining(Operator):
     inputs = _INPUTS
     on_gpu = True
+    repeatable = False  # a rare result depends on the other samples of the batch
 
     def setup(self) -> None:
         name = self.value("axis_name")

@@ -1,0 +1,89 @@
+"""Gives a plan its cache: chooses what is kept, and where."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+from dali_lab.executor.caching.entries import Form
+from dali_lab.executor.caching.folder import UnusableCacheError, open_folder
+from dali_lab.executor.caching.folder_store import FolderStore
+from dali_lab.executor.caching.numerics import numerics
+from dali_lab.executor.caching.recall import Kept
+from dali_lab.executor.caching.store import MemoryStore, Store
+from dali_lab.executor.plan import Plan, Stage
+from dali_lab.graph.graph import Graph
+from dali_lab.graph.passes.once import CachedPart, cached_part
+
+OFF, MEMORY = "off", "memory"
+"""Values of the setting `cache` that name no folder."""
+_SHARE_OF_MEMORY = 4
+"""The part of the machine's memory that a cache in memory may take by default: one of so many."""
+
+
+def attach_cache(plan: Plan, part: CachedPart | None, cache: str, limit: int | None) -> Kept | None:
+    """Let a plan keep the results of a part of its graph; `None` where it cannot.
+
+    A folder that cannot be used is told of in a warning, and the plan runs without a cache.
+
+    Raises
+    ------
+    ArgumentError
+        If `cache` names something that is no cache folder.
+    """
+    if part is None:
+        return None
+    inner = cached_part(plan.graph)
+    names = set(inner.nodes if inner is not None else ())
+    stage = next((stage for stage in plan.stages if any(step.node.id in names for step in stage.steps)), None)
+    if stage is None or stage.whole or stage.gpu or stage.scope:
+        return None
+    inside = [step for step in stage.steps if step.node.id in names]
+    if len(inside) < sum(step.node.id in names for step in plan.steps()):
+        return None
+    root = None
+    if cache != MEMORY:
+        try:
+            root = open_folder(cache)
+        except UnusableCacheError as error:
+            warnings.warn(f"training goes on without a cache: {error}", RuntimeWarning, stacklevel=2)
+            return None
+
+    def make(form: Form) -> Store | None:
+        if root is None:
+            return MemoryStore(form, limit if limit is not None else _memory() // _SHARE_OF_MEMORY)
+        try:
+            return FolderStore(root, f"{part.meaning}\n{numerics()}", form, limit)
+        except (UnusableCacheError, OSError) as error:
+            warnings.warn(f"training goes on without a cache: {error}", RuntimeWarning, stacklevel=2)
+            return None
+
+    stage.steps = [*inside, *(step for step in stage.steps if step.node.id not in names)]
+    sources = {step.node.id: step.operator for step in inside if step.operator.source}
+    origins = tuple(_origin(plan.graph, edge.node) for edge in part.exports)
+    stage.kept = Kept(len(inside), part.exports, sources, origins, make)
+    _never_deferred(stage, part)
+    return stage.kept
+
+
+def _never_deferred(stage: Stage, part: CachedPart) -> None:
+    """Let no step leave its work to one whose results are not kept with its own."""
+    for step in stage.steps:
+        if any(edge.node == step.node.id for edge in part.exports):
+            step.taker = None
+
+
+def _origin(graph: Graph, name: str) -> str:
+    """The reader whose files are the sources of a node's samples: that of its first input, and so on."""
+    node = graph.nodes[name]
+    while node.inputs:
+        node = graph.nodes[node.inputs[0].node]
+    return node.id
+
+
+def _memory() -> int:
+    """Bytes of the machine's memory."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 8 << 30

@@ -1,0 +1,136 @@
+"""Asks a cache for the samples of a chunk, and keeps those that were computed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.executor.caching.entries import Form, Rows
+from dali_lab.executor.caching.store import Store
+from dali_lab.graph.graph import Edge
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType
+from dali_lab.schema.call import Call
+from dali_lab.schema.operator import Operator
+
+Place = Callable[[Edge, npt.NDArray[np.int64], DALIDataType, str], Batch | None]
+
+
+@dataclass
+class Found:
+    """What a cache had of a chunk.
+
+    Attributes
+    ----------
+    identities
+        Of its samples.
+    there
+        ``bool[N]``: which samples it had.
+    batches
+        Those, on each edge.
+    """
+
+    identities: Rows
+    there: npt.NDArray[np.bool_]
+    batches: dict[Edge, Batch] = field(default_factory=dict)
+
+
+@dataclass
+class Kept:
+    """The steps at the beginning of a stage whose results are kept.
+
+    Attributes
+    ----------
+    count
+        How many steps there are.
+    edges
+        The edges that leave them.
+    sources
+        Nodes of the readers among them, with their operators, in order.
+    origins
+        For each edge the reader whose files are the sources of its samples, or an empty text.
+    open
+        Makes the store once it is known how long identities are; `None` where it cannot be used.
+    """
+
+    count: int
+    edges: tuple[Edge, ...]
+    sources: dict[str, Operator]
+    origins: tuple[str, ...]
+    open: Callable[[Form], Store | None]
+    store: Store | None = None
+    _opened: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def is_open(self, words: int) -> bool:
+        """Whether there is a store, opened by the first chunk, for identities of so many words."""
+        if not self._opened:
+            with self._lock:
+                if not self._opened:
+                    self.store = self.open(Form(words, len(self.edges)))
+                    self._opened = True
+        return self.store is not None
+
+    def identities(self, calls: dict[str, Call]) -> Rows | None:
+        """The identities of the samples of a chunk; `None` where they have none. Rows of zeros are not known."""
+        columns: list[Rows] = []
+        known: npt.NDArray[np.bool_] | np.bool_ = np.True_
+        for name, operator in self.sources.items():
+            own = operator.identities(calls[name])
+            if own is None:
+                return None
+            known = known & own.any(axis=1)
+            columns.append(own)
+        found = np.concatenate(columns, axis=1)
+        found[np.logical_not(known)] = 0
+        return found
+
+    def recall(self, identities: Rows, calls: dict[str, Call], place: Place) -> Found:
+        """The samples of a chunk that the cache has, in memory that `place` offers where it has them all."""
+        store = self.store
+        assert store is not None
+        there, rows = store.find(identities)
+        found = Found(identities, there)
+        if not there.any():
+            return found
+        batches: list[Batch] = []
+        good = np.ones(len(rows), np.bool_)
+        for number, edge in enumerate(self.edges):
+            kind = store.form.kind(rows, number)
+            if kind is None:
+                return Found(identities, np.zeros(len(there), np.bool_))
+            dtype, ndim, layout = kind
+            first = store.form.shapes_at(number)
+            shapes = rows[:, first : first + ndim].copy()
+            batch = place(edge, shapes, dtype, layout) if there.all() else None
+            batch = batch or Batch.allocate(shapes, dtype, layout)
+            good &= store.read(rows, number, batch.addresses)
+            origin = self.origins[number]
+            if origin:
+                names = self.sources[origin].source_names(calls[origin])
+                batch.sources = tuple(names[i] for i in np.flatnonzero(there)) if names else None
+            batches.append(batch)
+        if not good.all():
+            kept = np.flatnonzero(good)
+            batches = [batch.take(kept) for batch in batches]
+            found.there = there.copy()
+            found.there[np.flatnonzero(there)[~good]] = False
+        found.batches = dict(zip(self.edges, batches, strict=True))
+        return found
+
+    def keep(self, identities: Rows, calls: dict[str, Call], batches: Sequence[Batch], seconds: float) -> None:
+        """Keep samples that were computed, unless their files have changed meanwhile."""
+        again = self.identities(calls)
+        if again is None or self.store is None:
+            return
+        identities = np.where((again == identities).all(axis=1)[:, None], identities, 0)
+        self.store.put(identities, batches, seconds)
+
+    def close(self) -> None:
+        """Finish writing."""
+        if self.store is not None:
+            self.store.close()

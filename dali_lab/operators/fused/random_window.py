@@ -1,0 +1,115 @@
+"""The decoder of random windows cut in two: whole pictures, which a cache may keep, and windows out of them."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8
+from dali_lab.model.errors import DaliLabError
+from dali_lab.operators.decoders.image import DECODING, ENCODED, ImageDecoder
+from dali_lab.operators.decoders.image_random_crop import RANDOM_WINDOW, ImageRandomCrop, random_windows
+from dali_lab.schema import Call, Input, Output, register, string
+
+_STANDS_FOR = string("stands_for", "", "The node that was cut in two.")
+
+
+@contextlib.contextmanager
+def _told_as(node: str) -> Iterator[None]:
+    """Let errors name the decoder that was cut in two."""
+    try:
+        yield
+    except DaliLabError as error:
+        error.node, error.operator = node or error.node, ImageRandomCrop.name
+        raise
+
+
+@register
+class WholePicture(ImageDecoder):
+    """Decodes pictures whole; of one that cannot be, it gives the bytes, as some of its windows may decode."""
+
+    name = "_whole_picture"
+    schema_name = "_WholePicture"
+    family = "decoders"
+    hidden = True
+    beyond_dali = True
+    defers = False
+    tested_elsewhere = "tests/unit/pipeline/test_cache.py"
+    arguments = (*DECODING, _STANDS_FOR)
+    outputs = (
+        Output("images", layout="HWC", doc="Whole pictures, empty where one cannot be decoded."),
+        Output("rest", doc="The bytes of pictures that cannot be decoded whole."),
+    )
+
+    def run(self, call: Call, *inputs: Batch) -> tuple[Batch, Batch]:  # type: ignore[override]
+        data = inputs[0]
+        inner = dataclasses.replace(call, lost={}, stand_ins={}, defer=False, place=None)
+        with _told_as(self.value("stands_for")):
+            images = super().run(inner, data)
+        assert inner.lost is not None
+        lost = np.array([row - call.start for row in inner.lost], np.int64)
+        shapes = images.shapes.copy()
+        shapes[lost, :2] = 0
+        left = np.zeros((len(data), 1), np.int64)
+        left[lost, 0] = data.sizes[lost]
+        rest = Batch(data.addresses, left, UINT8, "", data.owners, data.sources)
+        return images.replaced(shapes=shapes), rest
+
+
+@register
+class RandomWindow(ImageRandomCrop):
+    """Cuts random windows out of whole pictures, and decodes those of pictures that cannot be decoded whole."""
+
+    name = "_random_window"
+    schema_name = "_RandomWindow"
+    hidden = True
+    beyond_dali = True
+    defers = False
+    devices = ("cpu",)
+    decodes = False
+    tested_elsewhere = "tests/unit/pipeline/test_cache.py"
+    arguments = (*RANDOM_WINDOW, *DECODING)
+    inputs = (Input("images", layouts=("HWC",), doc="Whole pictures."), dataclasses.replace(ENCODED, name="rest"))
+
+    @classmethod
+    def decoded_whole(cls) -> tuple[str, str] | None:
+        return None
+
+    def run(self, call: Call, *inputs: Batch) -> Batch:
+        images, rest = inputs
+        with _told_as(""):
+            if rest.shapes.any():
+                return self._partly_decoded(call, images, rest)
+            windows = random_windows(call, images.shapes[:, :2])
+            start, shapes = np.zeros_like(images.shapes), images.shapes.copy()
+            start[:, :2] = windows[:, :2]
+            shapes[:, :2] = windows[:, 2:] - windows[:, :2]
+            out = call.allocate(shapes, images.dtype, images.layout)
+            call.kernels("copy").copy_window(
+                images.addresses, out.addresses, images.shapes, start, shapes, images.itemsize
+            )
+            return out
+
+    def _partly_decoded(self, call: Call, images: Batch, rest: Batch) -> Batch:
+        """The windows one by one, of pictures that are there and of bytes."""
+        found = []
+        for index in range(call.count):
+            here = slice(index, index + 1)
+            rows = None if call.rows is None else call.rows[here]
+            alone = dataclasses.replace(call, start=call.start + index, count=1, place=None, rows=rows, sources=None)
+            one = rest.take(here)
+            if not one.shapes.any():
+                found.append(self.run(alone, images.take(here), one))
+                continue
+            lost: dict[int, DaliLabError] = {}
+            if call.lost is not None:
+                alone.lost = lost  # type: ignore[assignment]
+            found.append(super().run(alone, one))
+            for error in lost.values():
+                error.operator = ImageRandomCrop.name
+                call.lose(error)
+        return Batch.concat(found)
