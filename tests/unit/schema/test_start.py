@@ -14,6 +14,7 @@ from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators
 
 NEUTRAL = {
+    "cache": "keeps what comes in and hands it on",
     "cat": "one input, nothing beside it",
     "coord_transform": "takes points; the identity until a matrix is given",
     "copy": "a copy is what it is for",
