@@ -1,8 +1,8 @@
 """Rates of a pipeline with and without Ray, in turn: ``python -m tests.benchmarks.ray_rates``, where Ray is installed.
 
 Each run is a process of its own with two epochs over JPEG files of 500 pixels. It counts rows a second by the clock and
-rows for each second of processor time of all its processes, which a busy machine changes less. With another number of
-files than fill some seconds, the start of an epoch weighs more than it does in a training.
+rows for each second of processor time, which a busy machine changes less; that of actors which ended is missing, so for
+torchvision the clock counts. With few files the start of an epoch weighs more than it does in a training.
 """
 
 from __future__ import annotations

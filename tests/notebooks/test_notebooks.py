@@ -17,8 +17,8 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = path.read_text(encoding="utf-8")
-    for package in ("torch", "sklearn"):
-        if package in source:
+    for word, package in (("torch", "torch"), ("sklearn", "sklearn"), ("dali_lab.plugin.ray", "ray")):
+        if word in source:
             pytest.importorskip(package)
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
