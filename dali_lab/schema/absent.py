@@ -6,8 +6,6 @@ MODULES: dict[str, str] = {
     "experimental.dynamic": "of dynamic mode there are tensors, batches, operators, readers and generators",
     "experimental.eager": "dali_lab.dynamic has operators outside of pipelines",
     "experimental.torchvision": "dali-lab export --to torchvision goes the other way; there is no such interface here",
-    "plugin.mxnet": "batches go to MXNet as NumPy arrays (as_array) or by DLPack",
-    "plugin.pytorch.loader_evaluator": "dali-lab bench times pipelines",
 }
 
 

@@ -56,8 +56,8 @@ def test_the_usual_imports(installed: None) -> None:
 
 
 def test_what_is_missing_is_named(installed: None) -> None:
-    with pytest.raises(ModuleNotFoundError, match=r"nvidia\.dali\.plugin\.mxnet.*as_array"):
-        importlib.import_module("nvidia.dali.plugin.mxnet")
+    with pytest.raises(ModuleNotFoundError, match=r"nvidia\.dali\.experimental\.eager.*dali_lab\.dynamic"):
+        importlib.import_module("nvidia.dali.experimental.eager")
 
 
 def test_scripts_ask_for_the_version_of_nvidia_dali(installed: None) -> None:

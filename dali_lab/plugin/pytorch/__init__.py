@@ -4,7 +4,7 @@ from dali_lab.interop.iteration import LastBatchPolicy
 from dali_lab.interop.pytorch.functions import TorchPythonFunction
 from dali_lab.interop.pytorch.iterators import DALIClassificationIterator, DALIGenericIterator, DALIRaggedIterator
 from dali_lab.interop.pytorch.tensors import feed_ndarray, to_torch_tensor, to_torch_type
-from dali_lab.plugin.pytorch import experimental, fn
+from dali_lab.plugin.pytorch import experimental, fn, loader_evaluator
 
 __all__ = [
     "DALIClassificationIterator",
@@ -15,6 +15,7 @@ __all__ = [
     "experimental",
     "feed_ndarray",
     "fn",
+    "loader_evaluator",
     "to_torch_tensor",
     "to_torch_type",
 ]
