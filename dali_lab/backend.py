@@ -54,6 +54,25 @@ def TryGetSchema(name: str) -> OpSchema | None:
     return find_schema(name)
 
 
+def GetCUDADeviceCount() -> int:
+    """Number of GPUs that pipelines can use; 0 without one, or without CuPy."""
+    from dali_lab.device.cuda import device_count, load_cupy
+    from dali_lab.model.errors import DeviceError
+
+    try:
+        return device_count(load_cupy())
+    except DeviceError:
+        return 0
+
+
+def CheckDLPackCapsule(capsule: object) -> tuple[bool, bool]:
+    """Whether an object is a DLPack capsule that nobody has taken, and whether its memory is on a GPU."""
+    from dali_lab.device import dlpack
+
+    unused = dlpack.is_unused_capsule(capsule)
+    return unused, unused and dlpack.takes(capsule)
+
+
 def GetCudaVersion() -> int:
     """Version of CUDA that the program was built with: 0, as it was built with none."""
     return 0
@@ -137,6 +156,8 @@ def SetHostBufferShrinkThreshold(factor: float) -> None:
 
 
 __all__ = [
+    "CheckDLPackCapsule",
+    "GetCUDADeviceCount",
     "GetCudaVersion",
     "GetCufftVersion",
     "GetDeviceBufferGrowthFactor",

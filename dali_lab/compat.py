@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
+from dali_lab.private_names import PrivateModule, private_module
 from dali_lab.schema.absent import module_reason
 
 ALIAS = "nvidia.dali"
@@ -47,6 +48,8 @@ class _Package(ModuleType):
         self._own = own
 
     def __getattr__(self, name: str) -> Any:
+        if private_module(name) is not None:
+            return importlib.import_module(f"{ALIAS}.{name}")
         return getattr(self._own, name)
 
     def __dir__(self) -> list[str]:
@@ -59,6 +62,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, fullname: str, path: object = None, target: ModuleType | None = None) -> Any:
         if not _is_alias(fullname):
             return None
+        private = private_module(fullname[len(ALIAS) + 1 :])
+        if private is not None:
+            return importlib.machinery.ModuleSpec(fullname, self, loader_state=private, is_package=True)
         try:
             module = importlib.import_module(_own_name(fullname))
         except ModuleNotFoundError as error:
@@ -68,13 +74,15 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=hasattr(module, "__path__"))
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        if isinstance(spec.loader_state, PrivateModule):
+            return spec.loader_state
         module = importlib.import_module(_own_name(spec.name))
         spec.loader_state = module.__spec__
         return _Package(module) if spec.name == ALIAS else module
 
     def exec_module(self, module: ModuleType) -> None:
         """Undo what the import system did to the module: its name and its specification are its own."""
-        if module.__spec__ is not None and _is_alias(module.__spec__.name):
+        if not isinstance(module, PrivateModule) and module.__spec__ is not None and _is_alias(module.__spec__.name):
             module.__spec__ = module.__spec__.loader_state
 
 

@@ -49,7 +49,7 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
         If the source is needed and cannot be found.
     """
     result = _convert(function) if isinstance(function, types.FunctionType) else converted_callable(function)
-    if result is function and isinstance(function, types.FunctionType) and not _is_rewritten(function):
+    if result is function and isinstance(function, types.FunctionType) and not is_rewritten(function):
         warnings.warn(
             f"the source of {function.__qualname__} cannot be found, so its conditions stay Python's own", stacklevel=3
         )
@@ -75,7 +75,8 @@ def converted_callable(function: object) -> Any:
     return function
 
 
-def _is_rewritten(function: types.FunctionType) -> bool:
+def is_rewritten(function: object) -> bool:
+    """Whether a function is the rewritten version of one that had conditions."""
     return getattr(function, "_dali_lab_rewritten", False) is True
 
 
@@ -83,7 +84,7 @@ def _is_users(function: types.FunctionType) -> bool:
     """Whether conditions in this function may be about nodes: it is no library's, and nobody forbade it."""
     if function.__dict__.get("_dali_lab_do_not_convert") or function.__dict__.get("_is_pipeline_def"):
         return False
-    if _is_rewritten(function) or RUNTIME in function.__code__.co_freevars:
+    if is_rewritten(function) or RUNTIME in function.__code__.co_freevars:
         return False
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return False
@@ -94,7 +95,7 @@ def _is_users(function: types.FunctionType) -> bool:
 
 
 def _convert(function: types.FunctionType) -> types.FunctionType:
-    if _is_rewritten(function):
+    if is_rewritten(function):
         return function
     code = function.__code__
     if code not in _codes:

@@ -134,6 +134,11 @@ def takes(item: object, index: int | None = None) -> bool:
     return int(place[0]) in ON_DEVICE and index in (None, int(place[1]))
 
 
+def is_unused_capsule(item: object) -> bool:
+    """Whether an object is a bare capsule that nobody has taken over."""
+    return is_capsule(item) and any(_is_valid(item, name) for name in _NAMES)
+
+
 def is_capsule(item: object) -> bool:
     """Whether an object is a bare capsule."""
     return type(item).__name__ == "PyCapsule"

@@ -50,10 +50,12 @@ from dali_lab.dynamic.modes import EvalContext, EvalMode, get_num_threads, set_n
 from dali_lab.dynamic.namespace import namespace
 from dali_lab.dynamic.places import Device, device
 from dali_lab.dynamic.streams import (
+    Stream,
     get_current_stream,
     get_default_stream,
     set_current_stream,
     set_default_stream,
+    stream,
 )
 from dali_lab.dynamic.tensor import Tensor, as_tensor, tensor
 
@@ -68,8 +70,8 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Batch", "DType", "DataType", "Device", "EvalContext", "EvalMode", "ExternalSource", "ImageType",
-    "InterpType", "Tensor", "as_batch", "as_tensor", "batch", "bool", "capture", "checkpoint", "device",
+    "InterpType", "Stream", "Tensor", "as_batch", "as_tensor", "batch", "bool", "capture", "checkpoint", "device",
     "dtype", "float16", "float32", "float64", "get_current_stream", "get_default_stream", "get_num_threads",
     "imread", "int8", "int16", "int32", "int64", "math", "random", "readers", "set_current_stream",
-    "set_default_stream", "set_num_threads", "tensor", "type_id", "uint8", "uint16", "uint32", "uint64",
+    "set_default_stream", "set_num_threads", "stream", "tensor", "type_id", "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip

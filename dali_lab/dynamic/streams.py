@@ -3,6 +3,28 @@
 from __future__ import annotations
 
 
+class Stream:
+    """A CUDA stream of NVIDIA DALI's dynamic mode, for annotations and `isinstance`; :func:`stream` cannot make one."""
+
+    def __init__(self, **_: object) -> None:
+        raise RuntimeError(_NONE)
+
+
+_NONE = "operators run on streams of the executor's own; none can be given"
+
+
+def stream(*, stream: object = Stream, device_id: int | None = None) -> None:
+    """Takes ``stream=None``, for which NVIDIA DALI gives `None` as well.
+
+    Raises
+    ------
+    RuntimeError
+        For a stream, and where one would have to be made.
+    """
+    if stream is not None:
+        raise RuntimeError(_NONE)
+
+
 def get_current_stream() -> None:
     """The stream that was set for this thread: none."""
     return
@@ -22,7 +44,7 @@ def set_default_stream(cuda_stream: object, /, device_id: int | None = None) -> 
         For a stream.
     """
     if cuda_stream is not None:
-        raise RuntimeError("operators run on streams of the executor's own; none can be given")
+        raise RuntimeError(_NONE)
 
 
 def set_current_stream(cuda_stream: object, /) -> None:
@@ -30,4 +52,11 @@ def set_current_stream(cuda_stream: object, /) -> None:
     set_default_stream(cuda_stream)
 
 
-__all__ = ["get_current_stream", "get_default_stream", "set_current_stream", "set_default_stream"]
+__all__ = [
+    "Stream",
+    "get_current_stream",
+    "get_default_stream",
+    "set_current_stream",
+    "set_default_stream",
+    "stream",
+]

@@ -278,4 +278,6 @@ def forbid_unused(augmentations: Iterable[Augmentation], kwargs: Mapping[str, An
     used = {name for one in augmentations for name in accepted_arguments(one.op)}
     unused = [name for name in kwargs if name not in used]
     if unused:
-        raise ArgumentError(f"{caller}: none of the augmentations takes it", argument=unused[0])
+        names = f"kwarg{'s' if unused[1:] else ''} `{', '.join(unused)}` {'are' if unused[1:] else 'is'}"
+        message = f"{caller}: none of the augmentations takes it. The {names} not used by any of the augmentations"
+        raise ArgumentError(message, argument=unused[0])

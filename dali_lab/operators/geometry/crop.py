@@ -12,22 +12,25 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import truncated
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, UINT8, DALIDataType, numpy_dtype
 from dali_lab.operators.geometry.windows import (
+    BORDERS,
     CROP,
     CROPPING,
     FILL_VALUES,
     LAYOUTS,
-    OUT_OF_BOUNDS,
+    OUT_OF_BOUNDS_OR_BORDER,
+    PADDING,
     ROUNDING,
     Windowed,
     Windows,
     crop_windows,
+    extended,
     is_region,
     within,
 )
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, PerSample, register, samples
 
 WINDOW = (
-    OUT_OF_BOUNDS,
+    OUT_OF_BOUNDS_OR_BORDER,
     FILL_VALUES,
     Arg("dtype", "dtype", None, "Type of the result: that of the input, UINT8, FLOAT16 or FLOAT.", or_no_type=True),
     Arg("image_type", "image_type", None, "", removed=True),
@@ -40,11 +43,15 @@ def cut(call: Call, data: Batch, windows: Windows, operator: Windowed) -> Batch:
     dtype = call.result_type(data, (UINT8, FLOAT16, FLOAT))
     source = data if dtype == data.dtype else _truncated(call, data, dtype)
     out = call.allocate(windows.shape, dtype, data.layout)
+    policy = operator.value("out_of_bounds_policy")
+    if policy in BORDERS and ((windows.start < 0) | (windows.start + windows.shape > source.shapes)).any():
+        extended(call, source, windows, out, BORDERS[policy])
+        return out
     axis = data.layout.find("C")
     many = np.size(operator.value("fill_values")) > 1
     if axis < 0 and many:
         axis = data.ndim - 1
-    if many and data.layout and len(data) and operator.value("out_of_bounds_policy") == "pad":
+    if many and data.layout and len(data) and policy in PADDING:
         operator.fill_values(int(windows.shape[0, axis]))
     kind = numpy_dtype(dtype)
     with np.errstate(over="ignore"):
@@ -83,7 +90,13 @@ class Cutting(Windowed):
     @classmethod
     def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
         # Not where the window is padded, or its position is an input.
-        return "_window_chain" if inputs == 1 and values.get("out_of_bounds_policy", "error") != "pad" else ""
+        inside = values.get("out_of_bounds_policy", "error") in ("error", "trim_to_shape")
+        return "_window_chain" if inputs == 1 and inside else ""
+
+    @classmethod
+    def on_cpu_only(cls, values: Mapping[str, Any]) -> str:
+        policy = values.get("out_of_bounds_policy", "error")
+        return f"the border mode '{policy}' has no GPU version" if policy in BORDERS else super().on_cpu_only(values)
 
     def run(self, call: Call, data: Batch, *place: Batch) -> Batch:
         windows, _ = within(call, self.windows(call, data, *place), data.shapes)
@@ -132,6 +145,9 @@ class Crop(Cutting):
             {"crop": (45, 44), "out_of_bounds_policy": "pad", "fill_values": (1, 2, 255)},
             {"crop": (45, 44), "out_of_bounds_policy": "pad", "fill_values": (7.6, -1.4, 300.7)},
             {"crop": (45, 10), "out_of_bounds_policy": "trim_to_shape"},
+            {"crop": (45, 10), "out_of_bounds_policy": "constant", "fill_values": (7,)},
+            *({"crop": (61, 90), "out_of_bounds_policy": policy} for policy in BORDERS),
+            {"crop": (61, 90), "out_of_bounds_policy": "wrap", "dtype": FLOAT},
             {"crop": (12, 14), "dtype": FLOAT},
             {"crop": (12, 44), "dtype": FLOAT, "out_of_bounds_policy": "pad", "fill_values": (-3,)},
             {},

@@ -17,6 +17,7 @@ from dali_lab.operators.geometry.windows import (
     FILL_VALUES,
     LAYOUTS,
     OUT_OF_BOUNDS,
+    PADDING,
     ROUNDING,
     Windowed,
     Windows,
@@ -155,7 +156,7 @@ class CropMirrorNormalize(Windowed):
         outer = data.layout[:-3]
         channels = int(data.shapes[0, data.layout.index("C")]) if len(data) else 1
         # Only windows that may leave the sample have a filling; channels that are added are 0 otherwise.
-        pads = self.value("out_of_bounds_policy") == "pad"
+        pads = self.value("out_of_bounds_policy") in PADDING
         fill = np.asarray(self.value("fill_values") if pads else (0.0,), np.float64)
         if fill.size > 1:
             # Channels that are added take the one value there is, or 0 where each channel has its own.
@@ -237,6 +238,7 @@ class CropMirrorNormalize(Windowed):
                 "crop_pos_y": 0.0,
             },
             {"crop": (60, 15), "out_of_bounds_policy": "trim_to_shape"},
+            {"crop": (60, 15), "out_of_bounds_policy": "constant", "fill_values": (0.5,)},
             {"crop": (20, 15), "crop_pos_x": PerSample.of(0, 0.3, 1)},
         )
         means = PerSample.of((1, 2, 3), (4, 5, 6), (7, 8, 9))

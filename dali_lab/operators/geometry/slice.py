@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.operators.geometry.crop import WINDOW, Cutting
-from dali_lab.operators.geometry.windows import BOUNDS, SLICE, SLICING, Windows, is_region, slice_windows
+from dali_lab.operators.geometry.windows import BORDERS, BOUNDS, SLICE, SLICING, Windows, is_region, slice_windows
 from dali_lab.schema import Call, Case, ErrorCase, Input, Output, PerSample, register, samples
 
 
@@ -67,6 +67,8 @@ class Slice(Cutting):
             {"start": (-1, 0), "end": (3, 3), "out_of_bounds_policy": "pad", "fill_values": (9,)},
             {"start": (-1, 0), "end": (3, 3), "out_of_bounds_policy": "pad", "fill_values": (-9.7,)},
             {"start": (-1, 0), "end": (300, 3), "out_of_bounds_policy": "trim_to_shape"},
+            {"start": (-1, 0), "end": (300, 3), "out_of_bounds_policy": "constant", "fill_values": (9,)},
+            *({"start": (-70, 2), "end": (90, 9), "out_of_bounds_policy": policy} for policy in BORDERS),
             {"start": (2, 0, 0), "shape": (2, 2, 1), "axes": (0, 1, 2)},
             {"start": (2, 1), "shape": (2, 3), "axis_names": "HW"},
             {"start": (2, 1), "shape": (2, 3), "axes": (-2, -3)},

@@ -19,11 +19,31 @@ Table = npt.NDArray[np.int64]
 LAYOUTS = ("HWC", "CHW", "DHWC", "CDHW", "FHWC", "FCHW", "CFHW", "FDHWC", "FCDHW", "CFDHW")
 
 ROUNDING = choice("rounding", "round", ("round", "truncate"), "How a fractional start of the window becomes a pixel.")
+PADDING = ("pad", "constant")
+"""Policies that fill what is outside with `fill_values`."""
+BORDERS = {
+    "clamp": "replicate",
+    "edge": "replicate",
+    "reflect_1001": "reflect",
+    "reflect": "reflect",
+    "reflect_101": "reflect_101",
+    "wrap": "wrap",
+}
+"""Policies that extend samples by their own elements, with the border modes of the kernels."""
+
+_POLICY = "What to do when the window leaves the sample: raise an error, pad with `fill_values` (pad, constant)"
 OUT_OF_BOUNDS = choice(
     "out_of_bounds_policy",
     "error",
-    ("error", "pad", "trim_to_shape"),
-    "What to do when the window leaves the sample: raise an error, pad with `fill_values`, or keep what is inside.",
+    ("error", *PADDING, "trim_to_shape"),
+    f"{_POLICY}, or keep what is inside.",
+)
+OUT_OF_BOUNDS_OR_BORDER = choice(
+    "out_of_bounds_policy",
+    "error",
+    ("error", *PADDING, "trim_to_shape", *BORDERS),
+    f"{_POLICY}, keep what is inside, or go on with the sample's own elements: the edge (clamp, edge), mirrored with"
+    " the edge (reflect_1001, reflect) or without it (reflect_101), or from the other end (wrap).",
 )
 FILL_VALUES = pixel_value("fill_values", (0.0,), "Padding, one value or one for each channel.", vector=True)
 
@@ -217,6 +237,33 @@ def within(call: Call, windows: Windows, shapes: Table) -> tuple[Windows, bool]:
         high = np.clip(start + size, 0, shapes)
         return Windows(low, np.maximum(high - low, 0)), False
     return windows, True
+
+
+def extended(call: Call, source: Batch, windows: Windows, out: Batch, border: str) -> None:
+    """Write windows of `source` to `out`, with axes extended beyond their ends by the mode `border` of the kernels.
+
+    Raises
+    ------
+    SampleError
+        If an axis without elements would have to be extended.
+    """
+    hollow = (source.shapes == 0) & (windows.shape > 0)
+    call.refuse(hollow, "has no elements to go on with beyond its border: shape {}", source.shapes)
+    for index in range(call.count):
+        axes = zip(windows.start[index], windows.shape[index], source.shapes[index], strict=True)
+        places = [places_of(np.arange(first, first + count), extent, border) for first, count, extent in axes]
+        out.array(index)[...] = source.array(index)[np.ix_(*places)]
+
+
+def places_of(indices: npt.NDArray[np.int64], extent: int, border: str) -> npt.NDArray[np.int64]:
+    """The elements of an axis with `extent` elements that stand at `indices`, which may lie beyond its ends."""
+    if border == "replicate" or extent == 1:
+        return np.clip(indices, 0, extent - 1)
+    if border == "wrap" or not len(indices):
+        return np.mod(indices, max(extent, 1))
+    period = 2 * extent - 2 if border == "reflect_101" else 2 * extent
+    places = np.mod(indices, period)
+    return np.where(places < extent, places, period - places - (border == "reflect"))
 
 
 def _length(call: Call, name: str) -> int:

@@ -1,0 +1,69 @@
+"""Private modules of NVIDIA DALI that programs import, made of what has the same meaning here.
+
+They exist only under ``nvidia.dali``, through :mod:`dali_lab.compat`, and hold nothing but the names in this table.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+MODULES: dict[str, dict[str, str]] = {
+    "_autograph": {
+        "do_not_convert": "dali_lab.pipeline.definition:do_not_convert",
+        "is_autograph_artifact": "dali_lab.conditionals.rewriting:is_rewritten",
+    },
+    "_conditionals": {},
+    "_utils": {},
+    "_utils.external_source_impl": {"accepted_arg_count": "dali_lab.schema.external:takes_argument"},
+    "auto_aug.core._args": {"forbid_unused_kwargs": "dali_lab.auto_aug.core.wrapping:forbid_unused"},
+    "auto_aug.core._augmentation": {"Augmentation": "dali_lab.auto_aug.core.wrapping:Augmentation"},
+    "auto_aug.core._utils": {"get_translations": "dali_lab.auto_aug.core.suites:translations"},
+    "experimental.dynamic._batch": {
+        "Batch": "dali_lab.dynamic.batch:Batch",
+        "as_batch": "dali_lab.dynamic.batch:as_batch",
+        "batch": "dali_lab.dynamic.batch:batch",
+    },
+    "experimental.dynamic._device": {
+        "Device": "dali_lab.dynamic.places:Device",
+        "device": "dali_lab.dynamic.places:device",
+    },
+    "experimental.dynamic._eval_context": {"EvalContext": "dali_lab.dynamic.modes:EvalContext"},
+    "experimental.dynamic._eval_mode": {"EvalMode": "dali_lab.dynamic.modes:EvalMode"},
+    "experimental.dynamic._stream": {
+        "Stream": "dali_lab.dynamic.streams:Stream",
+        "stream": "dali_lab.dynamic.streams:stream",
+    },
+    "experimental.dynamic._tensor": {
+        "Tensor": "dali_lab.dynamic.tensor:Tensor",
+        "as_tensor": "dali_lab.dynamic.tensor:as_tensor",
+        "tensor": "dali_lab.dynamic.tensor:tensor",
+    },
+    "experimental.dynamic._type": {
+        "DType": "dali_lab.dynamic.dtypes:DType",
+        "dtype": "dali_lab.dynamic.dtypes:dtype",
+    },
+}
+"""Names by module, each with the module and the name that it stands for."""
+
+
+class PrivateModule(ModuleType):
+    """A module of some names that stand for others."""
+
+    def __init__(self, name: str, names: dict[str, str]) -> None:
+        super().__init__(name, "Names of NVIDIA DALI's private module that mean something here.")
+        self._names = names
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name not in self._names:
+            raise AttributeError(f"DALI Lab has no '{self.__name__}.{name}', a private name of NVIDIA DALI", name=name)
+        module, _, attribute = self._names[name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+
+def private_module(name: str) -> PrivateModule | None:
+    """The module of this name (relative to the package), or `None` if there is no such one."""
+    names = MODULES.get(name)
+    return None if names is None else PrivateModule(f"nvidia.dali.{name}", names)
