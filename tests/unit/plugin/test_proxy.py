@@ -51,8 +51,9 @@ class Images(Dataset):
         return self.transform(image(index)), index
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", None])
-@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize(
+    ("method", "deterministic"), [("fork", False), ("fork", True), ("spawn", True), (None, False), (None, True)]
+)
 def test_workers(method: str | None, deterministic: bool) -> None:
     with dali_proxy.DALIServer(flipping(), deterministic=deterministic) as server:
         loader = dali_proxy.DataLoader(
