@@ -145,10 +145,16 @@ def test_a_widget_that_nobody_answers_is_a_picture(browser: Any) -> None:
     hosts: set[str] = set()
     page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
     page.route("http://page.test/editor.js", lambda route: route.fulfill(path=BUNDLE, content_type="text/javascript"))
-    page.route("http://page.test/", lambda route: route.fulfill(body="<div id=cell></div>", content_type="text/html"))
+    page.route(
+        "http://page.test/",
+        lambda route: route.fulfill(
+            body="<div style=display:flex><div id=cell></div><p>Beside</p></div>", content_type="text/html"
+        ),
+    )
     page.goto("http://page.test/")
     page.evaluate(DEAD_WIDGET)
     page.wait_for_function("document.querySelector('#cell img[alt=\"The graph\"]')?.naturalWidth === 300")
+    assert page.locator("#cell").bounding_box()["width"] > 600, "in a row of widgets it takes the room there is"
     page.evaluate("window.answer()")
     page.locator(".dali-lab-still").wait_for(state="detached")
     assert hosts == {"page.test"}

@@ -20,7 +20,8 @@ import {
   zoomOutIcon,
 } from './icons';
 import { editorCommands, SWITCHES } from './words';
-import { readGraph } from '../../src/core/text';
+import { emptyDocument } from '../../src/core/document';
+import { readGraph, writeGraph } from '../../src/core/text';
 
 export const FACTORY = 'DALI pipeline';
 export const FILE_TYPE = 'dali-graph';
@@ -89,6 +90,9 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
       })) as {
         path: string;
       };
+      // A file without content is no graph to other programs.
+      const content = writeGraph(emptyDocument());
+      await app.serviceManager.contents.save(made.path, { type: 'file', format: 'text', content });
       return commands.execute('docmanager:open', { path: made.path, factory: FACTORY }) as Promise<Widget>;
     },
   });

@@ -45,7 +45,14 @@ export function widgetTransport(model: WidgetModel): Transport {
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
+/** In a row of widgets an element is as wide as its content, and an editor has no width of its own. */
+function widen({ style }: HTMLElement): void {
+  if (style.width === '') style.width = '100%';
+  if (style.minWidth === '') style.minWidth = 'min(320px, 100%)';
+}
+
 export function renderWidget(model: WidgetModel, element: HTMLElement): () => void {
+  widen(element);
   const height = model.get('height');
   const options: MountOptions = {
     height: typeof height === 'number' ? `${height}px` : (text(height) ?? '640px'),
