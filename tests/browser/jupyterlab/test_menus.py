@@ -17,6 +17,7 @@ def test_launcher_new_graph_and_a_folder_that_makes_a_reader(shown: Document) ->
     shown.ready()
     shown.find('[data-testid="empty-canvas"]').wait_for()
     name = shown.ask("(widget) => widget.context.path")
+    assert json.loads(shown.text(name))["nodes"] == {}, "it is a graph before it is saved"
     # The list has the new file by now: it does not move any more under the pointer.
     shown.page.locator(f'.jp-DirListing-item:has-text("{name}")').first.wait_for()
     shown.page.locator('.jp-DirListing-item:has-text("pictures")').first.hover()
