@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 from tests.programs import run_python
 from tests.servers.s3 import s3_server
+from tests.servers.web import free_port
 
 pytest.importorskip("torch")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "torchrun_training.py"
@@ -30,3 +33,54 @@ def test_the_example_trains_in_two_processes_with_gloo(tmp_path: Path, monkeypat
     # 10 files for each of the two, in batches of 4: 12 and 12 with what fills the last ones.
     assert "epoch 0: 24 samples on 2 x cpu" in done.stdout
     assert "epoch 1: 24 samples on 2 x cpu" in done.stdout
+
+
+RANK = """
+import json, os, sys
+import numpy as np
+import torch.distributed
+from dali_lab import Pipeline, fn
+from dali_lab.plugin.pytorch import DALIGenericIterator, LastBatchPolicy
+
+torch.distributed.init_process_group("gloo")
+rank, ranks = torch.distributed.get_rank(), torch.distributed.get_world_size()
+pipe = Pipeline(4, 1, None, seed=1)
+with pipe:
+    encoded, labels = fn.readers.file(
+        file_root=sys.argv[1], shard_id=rank, num_shards=ranks, shuffle_after_epoch=True, pad_last_batch=True, name="R"
+    )
+    pipe.set_outputs(fn.pad(encoded), labels)
+batches = DALIGenericIterator(
+    pipe, ["content", "labels"], reader_name="R", last_batch_policy=LastBatchPolicy.FILL, auto_reset=True
+)
+epochs = [[int(row[0]) for batch in batches for row in batch[0]["content"]] for _ in range(2)]
+found = [None] * ranks
+torch.distributed.all_gather_object(found, epochs)
+if rank == 0:
+    print(json.dumps(found), flush=True)
+torch.distributed.destroy_process_group()
+"""
+
+
+def test_two_machines_do_equal_work_and_shuffle_across_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two agents of torchrun, which find each other over TCP as those of two machines do."""
+    for index in range(21):
+        folder = tmp_path / "data" / f"class{index % 2}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{index:02}.jpg").write_bytes(bytes([index]) * 20)
+    program = tmp_path / "rank.py"
+    program.write_text(RANK)
+    meeting = f"--rdzv-endpoint=127.0.0.1:{free_port()}"
+    command = ["-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1", "--rdzv-backend=c10d", meeting]
+    settings = {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
+    with s3_server() as server, server.account(monkeypatch), ThreadPoolExecutor(2) as machines:
+        url = server.upload(tmp_path / "data", "several-machines")
+        agents = [
+            machines.submit(run_python, *command, "--local-addr=127.0.0.1", program, url, **settings) for _ in range(2)
+        ]
+        said = "".join(agent.result().stdout for agent in agents)
+    ranks = json.loads(next(line for line in said.splitlines() if line.startswith("[[[")))
+    for epoch in range(2):
+        assert [len(rank[epoch]) for rank in ranks] == [12, 12]
+        assert {number for rank in ranks for number in rank[epoch]} == set(range(21))
+    assert set(ranks[0][0]) != set(ranks[0][1]), "files go from one machine to the other between epochs"
