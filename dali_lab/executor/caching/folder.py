@@ -11,13 +11,16 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
+import numpy as np
+
+from dali_lab.executor.caching.entries import OFFSET, SUM, Form, Rows
 from dali_lab.executor.caching.index_file import INDEX, read_index
 from dali_lab.io.roots import reach_to_write
 from dali_lab.model.errors import ArgumentError
@@ -217,5 +220,66 @@ def make_room(root: Path, own: Path, nbytes: int, worth: float) -> int:
 
 
 def remove(root: Path) -> None:
-    """Remove a cache folder, or one part of it, with all that is in it."""
-    shutil.rmtree(root)
+    """Remove what a cache has written into its folder, and the folder if nothing else is in it.
+
+    Raises
+    ------
+    ArgumentError
+        If the folder is no cache.
+    """
+    for path in existing(root).iterdir():
+        if path.is_dir() and (path / ABOUT).is_file():
+            for file in path.iterdir():
+                if file.name.startswith(ABOUT) or file.suffix in (DATA, INDEX):
+                    file.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                path.rmdir()
+    (root / MARK).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        root.rmdir()
+
+
+def existing(folder: str | os.PathLike[str]) -> Path:
+    """The folder, if it is a cache.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none.
+    """
+    root = Path(folder).expanduser()
+    if not (root / MARK).is_file():
+        raise ArgumentError(f"'{root}' is no cache folder: there is no file {MARK} in it")
+    return root
+
+
+def damaged(part: Path) -> tuple[int, int]:
+    """How many samples of a part are whole, and how many files or samples are damaged."""
+    whole = wrong = 0
+    for index in sorted(part.glob(f"*{INDEX}")):
+        found = read_index(index)
+        form = found.form
+        if form is None or found.nbytes < index.stat().st_size:
+            wrong += 1
+        data = index.with_suffix(DATA)
+        if form is None or not data.exists():
+            wrong += found.samples
+            continue
+        with data.open("rb") as file:
+            for row in found.rows:
+                good = all(_is_whole(file, form, row[None], edge) for edge in range(form.edges))
+                whole, wrong = whole + good, wrong + (not good)
+    return whole, wrong
+
+
+def _is_whole(file: BinaryIO, form: Form, row: Rows, edge: int) -> bool:
+    from dali_lab.kernels.cpu.file_access import sums_plain
+
+    count = form.counts(row, edge)
+    file.seek(int(row[0, form.at(edge) + OFFSET]))
+    content = np.frombuffer(file.read(int(count[0])), np.uint8)
+    if len(content) < count[0]:
+        return False
+    found = np.zeros(1, np.int64)
+    sums_plain(np.array([content.ctypes.data], np.int64), count, found)
+    return bool(found[0] == row[0, form.at(edge) + SUM])

@@ -521,3 +521,21 @@ def test_travels_with_the_graph(root: Path, tmp_path: Path, capsys: pytest.Captu
     arguments = ["run", str(target), "--batches", "4", "--cache", cache, "--cache-limit", "100000000"]
     assert main([*arguments, "--cache-at", "images"]) == 0, capsys.readouterr()
     assert sum(part.samples for part in parts(Path(cache))) == COUNT
+
+
+def test_commands(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cache = tmp_path / "cache"
+    fill(root, cache)
+    assert main(["cache", "ls", str(cache)]) == 0
+    assert f"{COUNT} samples" in capsys.readouterr().out
+    assert main(["cache", "verify", str(cache)]) == 0
+    assert f"{COUNT} samples are whole, 0 damaged" in capsys.readouterr().out
+    (data,) = cache.glob("*/*.data")
+    flip_bits(data)
+    assert main(["cache", "verify", str(cache)]) == 1
+    (cache / "notes.txt").write_text("mine")
+    assert main(["cache", "rm", str(cache)]) == 0
+    assert [path.name for path in cache.rglob("*")] == ["notes.txt"]
+    assert main(["cache", "rm", str(root)]) == 2
+    assert "is no cache folder" in capsys.readouterr().err
+    assert len(list(root.rglob("*.jpg"))) == COUNT

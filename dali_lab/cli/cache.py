@@ -1,0 +1,67 @@
+"""``dali-lab cache``: what cache folders hold, whether it is whole, and removing it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+
+from dali_lab.cli.options import Commands
+
+
+def add(commands: Commands) -> None:
+    """Declare the command and its parts."""
+    parser = commands.add_parser("cache", help="list, check or remove the results in a cache folder")
+    tasks = parser.add_subparsers(dest="part", metavar="PART", required=True)
+    for name, function, text in (
+        ("ls", _list, "list what is kept: samples, bytes, the time that computing them took, the last use"),
+        ("verify", _verify, "read all that is kept and compare it with its sums"),
+        ("rm", _remove, "remove a cache; other files in its folder are left"),
+    ):
+        task = tasks.add_parser(name, help=text)
+        task.add_argument("folder", metavar="FOLDER", help="the cache folder")
+        task.set_defaults(function=function)
+
+
+def _list(options: argparse.Namespace) -> int:
+    from dali_lab.executor.caching.folder import existing, parts
+
+    total = 0
+    for part in parts(existing(options.folder)):
+        total += part.nbytes
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(part.used))
+        print(
+            f"{part.path.name[:12]}  {part.samples:,} samples, {part.nbytes / 1e6:,.1f} MB,"
+            f" {part.seconds:,.1f} s to compute, last used {used}: {_operators(part.meaning)}"
+        )
+    print(f"{total / 1e6:,.1f} MB in {options.folder}")
+    return 0
+
+
+def _operators(meaning: str) -> str:
+    """The operators of a part, in order."""
+    try:
+        described = json.loads(meaning.partition("\n")[0])[0]
+        return ", ".join(str(node[0]) for node in described)
+    except (ValueError, IndexError, TypeError, KeyError):
+        return "what it is cannot be read"
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from dali_lab.executor.caching.folder import damaged, existing, parts
+
+    wrong = 0
+    for part in parts(existing(options.folder)):
+        whole, bad = damaged(part.path)
+        wrong += bad
+        print(f"{part.path.name[:12]}  {whole:,} samples are whole, {bad:,} damaged")
+    if wrong:
+        print("Damaged samples are never used: the next run computes them again.")
+    return 1 if wrong else 0
+
+
+def _remove(options: argparse.Namespace) -> int:
+    from dali_lab.executor.caching.folder import existing, remove
+
+    remove(existing(options.folder))
+    return 0
