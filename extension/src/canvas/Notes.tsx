@@ -1,9 +1,10 @@
-/** Notes and groups: what people write around the nodes. Text is text. */
+/** Notes and groups: what people write around the nodes. A note is Markdown. */
 import { NodeResizer, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useState } from 'react';
 import { setNote } from '../core/edits';
 import { useEditor, useValue } from './context';
 import { GroupTitle } from './GroupTitle';
+import { Markdown } from './Markdown';
 import { t } from '../core/language';
 import './Notes.css';
 
@@ -31,6 +32,7 @@ export const NoteNode = memo(function NoteNode({ id, selected }: NodeProps) {
           )
         }
       />
+      <Markdown text={text} />
       <textarea
         className="nodrag nowheel"
         aria-label={t('Note')}
