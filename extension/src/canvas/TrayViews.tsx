@@ -57,6 +57,15 @@ export function Batch({
   const focus = useFocus({ node: id, output: index });
   const result = useResult(id);
   const overlays = useValue(editor.tray, (tray) => tray.overlays);
+  const reveal = useValue(editor.tray, (tray) => tray.reveal);
+  const shown = useCallback(
+    (element: HTMLElement | null) => {
+      if (!element) return;
+      element.scrollIntoView({ block: 'nearest' });
+      editor.tray.patch({ reveal: null });
+    },
+    [editor],
+  );
   const pictures = bestPictures(focus, output);
   const count = Math.max(pictures.length, output?.values?.length ?? 0);
   if (count === 0)
@@ -70,6 +79,7 @@ export function Batch({
       {Array.from({ length: count }, (_, sample) => (
         <figure
           key={sample}
+          ref={sample === reveal ? shown : undefined}
           className="sample stack"
           data-sample={sample}
           onPointerEnter={() => editor.view.patch({ hoverSample: sample })}

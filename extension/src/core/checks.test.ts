@@ -73,7 +73,7 @@ describe('a check of the dataset', () => {
     showFinding(editor, { ...finding, reader: 'rotate' });
     expect(editor.batch.get()).toMatchObject({ iteration: 3 });
     expect(editor.batch.get().seen).toBeGreaterThan(11);
-    expect(editor.tray.get()).toMatchObject({ mode: 'batch', sample: 11 });
+    expect(editor.tray.get()).toMatchObject({ mode: 'batch', sample: 11, reveal: 11 });
     expect([...editor.selection.get().nodes]).toEqual(['rotate']); // the report stays beside the canvas
     editor.select([]);
     showFinding(editor, { kind: 'size', severity: 'warning', reader: 'reader', message: 'elsewhere' });

@@ -41,7 +41,7 @@ export function showFinding(editor: Editor, finding: CheckFinding): void {
   const { iteration, index, reader } = finding;
   if (iteration === undefined || index === undefined) return;
   editor.panels.patch({ tray: true });
-  editor.tray.patch({ mode: 'batch', sample: index });
+  editor.tray.patch({ mode: 'batch', sample: index, reveal: index });
   editor.batch.update((batch) => ({ ...batch, iteration, seen: Math.max(batch.seen, index + 1) }));
   editor.view.patch({ hoverSample: index });
   if (editor.history.document.nodes[reader]) editor.select([reader]);

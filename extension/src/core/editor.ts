@@ -93,7 +93,14 @@ export class Editor {
     minimap: true,
   });
   readonly batch = new Slice<BatchState>({ samples: 4, seen: TRAY_SAMPLES, iteration: 0, pins: null });
-  readonly tray = new Slice<TrayState>({ mode: 'batch', overlays: true, sample: 0, size: 168, output: 0 });
+  readonly tray = new Slice<TrayState>({
+    mode: 'batch',
+    overlays: true,
+    sample: 0,
+    reveal: null,
+    size: 168,
+    output: 0,
+  });
   /** Graphs that gave way to others before they were saved, the latest first. */
   kept: Observable<readonly Kept[]> = new Observable<readonly Kept[]>([]);
   readonly jobs = new Slice<JobState>({

@@ -90,6 +90,8 @@ export interface TrayState {
   mode: 'batch' | 'compare' | 'follow' | 'sweep' | 'versions' | 'numbers';
   /** The sample that is followed through the nodes. */
   sample: number;
+  /** A sample that the tray is to scroll to, once it is there. */
+  reveal: number | null;
   /** Size of a picture on the screen. */
   size: number;
   output: number;
