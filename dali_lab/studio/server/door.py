@@ -68,6 +68,8 @@ class Door(Router):
         moved = self._without_prefix(request)
         if (reason := self._foreign(request)) is not None:
             return self._refuse(request, reason, ask=False)
+        if "%00" in request.path or "\0" in request.path:
+            return self._refuse(request, "There is no such page.", status=404, ask=False)
         if moved:
             return self._handler(request, _Moved)
         if request.path == ENTER or (request.method == "GET" and "token" in request.query_arguments):

@@ -147,6 +147,36 @@ def test_foreign_hosts_and_origins_are_refused(attacker: Attacker) -> None:
     assert attacker.ask("/", Cookie=cookie, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate").status == 200
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/static/../../../../etc/passwd", "/static/%2e%2e/%2e%2e/etc/passwd", "/static/js/..%2f..%2f..%2fetc%2fpasswd",
+     "/static//etc/passwd", "/static/%00", "/static/js/%00/bokeh.min.js", "/static/extensions/panel/../../../x",
+     "/components/os/environ/x", "/components/dali_lab.studio.panel_editor/Path/x",
+     BUNDLE_PATH.replace("static/editor.js", "%2e%2e/session.py"),
+     BUNDLE_PATH.replace("_bundle_path/static/editor.js", "__class__/x"), "/?bokeh-session-id=made-up"],
+)  # fmt: skip
+def test_files_beside_the_pages_are_not_served(attacker: Attacker, path: str) -> None:
+    """Not even to who has the cookie."""
+    answer = attacker.ask(path, Cookie=attacker.cookie())
+    assert answer.status in (400, 403, 404)
+    assert "root:" not in answer.text and "import" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    ["Content-Length: 5\r\nTransfer-Encoding: chunked", "Content-Length: 0\r\nContent-Length: 7", "Content-Length: +0",
+     "Content-Length: 0\r\nTransfer-Encoding: xchunked", "Content-Length: 0\r\nHost: evil.example"],
+)  # fmt: skip
+def test_requests_that_two_servers_read_differently_are_refused(attacker: Attacker, headers: str) -> None:
+    """None hides a second request behind a proxy's back."""
+    own = f"Host: localhost:{attacker.port}\r\nCookie: {attacker.cookie()}\r\n"
+    hidden = f"GET /metadata HTTP/1.1\r\n{own}Connection: close\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", attacker.port), timeout=PATIENCE) as connection:
+        connection.sendall(f"POST /enter HTTP/1.1\r\n{own}{headers}\r\n\r\n0\r\n\r\n{hidden}".encode())
+        said = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    assert said.startswith(b"HTTP/1.1 400") and said.count(b"HTTP/1.1 ") == 1
+
+
 def test_names_of_the_server() -> None:
     assert host_names("127.0.0.1") == {"127.0.0.1", "localhost", "::1"}
     everywhere = host_names("0.0.0.0")
