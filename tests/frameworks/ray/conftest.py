@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -75,9 +76,11 @@ def expected(pictures: list[str]) -> list[dict[str, list[np.ndarray]]]:
 @pytest.fixture(scope="module")
 def local_ray() -> Iterator[None]:
     """Ray with two CPUs."""
+    before = signal.getsignal(signal.SIGTERM)
     ray.init(num_cpus=2, include_dashboard=False, logging_level="warning", object_store_memory=300_000_000)
     yield
     ray.shutdown()
+    signal.signal(signal.SIGTERM, before)  # Ray keeps its own after a dataset that failed
 
 
 def check_batch(batch: dict[str, object], expected: dict[str, list[np.ndarray]], rows: int | None = None) -> None:

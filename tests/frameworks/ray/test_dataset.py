@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
+import ray
 import torch
 
 from dali_lab import Pipeline, fn
@@ -181,3 +183,19 @@ def pipeline_of_numbers() -> Pipeline:
     with pipeline:
         pipeline.set_outputs(fn.random.uniform())
     return pipeline
+
+
+def test_a_file_that_vanishes_names_node_and_file(pictures: list[str], tmp_path: Path) -> None:
+    import shutil
+
+    files = [str(shutil.copy(path, tmp_path)) for path in pictures[:12]]
+    pipeline = Pipeline(batch_size=4, num_threads=1, seed=1)
+    with pipeline:
+        encoded, labels = fn.readers.file(files=files, name="Reader", pad_last_batch=True)
+        pipeline.set_outputs(fn.resize(fn.decoders.image(encoded), size=(8, 8)), labels)
+    made = iterator(dataset(pipeline, columns=["pictures", "labels"], batches_per_block=1, preserve_order=True))
+    Path(files[9]).unlink()
+    with pytest.raises(ray.exceptions.RayTaskError) as caught:
+        list(made)
+    for said in ("SampleError", "Reader", Path(files[9]).name, "No such file"):
+        assert said in str(caught.value)
