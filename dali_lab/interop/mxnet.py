@@ -44,8 +44,8 @@ class DataBatch:
         Samples at the end that only fill up the batch.
     """
 
-    data: list[NDArray]
-    label: list[NDArray]
+    data: list[npt.NDArray[Any]]
+    label: list[npt.NDArray[Any]]
     pad: int = 0
     index: Any = None
     provide_data: list[DataDesc] = field(default_factory=list)
@@ -105,7 +105,7 @@ prepare_first_batch
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> DataBatch:
         batch = DataBatch([], [])
         for name, output in zip(self.output_map, outputs, strict=True):
-            array = _array(output)
+            array: npt.NDArray[Any] = _array(output)
             if self._tags[name] == self.DATA_TAG:
                 batch.data.append(array)
                 batch.provide_data.append(DataDesc(name, array.shape, array.dtype, self._data_layout))
