@@ -177,14 +177,6 @@ class Entries:
                 kept = kept[~(kept == row).all(axis=1)]
             self._old, self._recent = _Sorted(self.form, kept), _Sorted(self.form, kept[:0])
 
-    def drop_block(self, block: int) -> None:
-        """Take out the rows of a block of data."""
-        with self._lock:
-            self._settle()
-            kept = np.concatenate([self._old.rows, self._recent.rows])
-            kept = kept[kept[:, self.form.words] != block]
-            self._old, self._recent = _Sorted(self.form, kept), _Sorted(self.form, kept[:0])
-
     def find(self, identities: Rows) -> tuple[npt.NDArray[np.bool_], Rows]:
         """Which samples there are, ``bool[N]``, and their rows in order."""
         marks = mixed(identities)

@@ -15,11 +15,6 @@ Span = tuple[int, int]
 """Batches from the first number up to, not including, the second."""
 
 
-def spans_of(batches: Iterable[int]) -> tuple[Span, ...]:
-    """Numbers of batches as spans, in ascending order."""
-    return merged((batch, batch + 1) for batch in batches)
-
-
 def merged(spans: Iterable[Sequence[int]]) -> tuple[Span, ...]:
     """Spans that neither touch nor overlap, in ascending order."""
     result: list[Span] = []

@@ -26,7 +26,6 @@ _EXPIRED = re.compile(
 _STATUS = re.compile(r"status (\d{3})|(?:HTTP|code)[^\d]{0,12}(\d{3})")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _MESSAGE = re.compile(r"<Message>([^<]+)</Message>")
-_CAUSES = re.compile(r'(?:Os \{[^}]*message: "([^"]+)"|"(dns error|operation timed out|connection closed[^"]*)")')
 _PASSING_STATUS = ("408", "425", "429", "500", "502", "503", "504")
 
 
