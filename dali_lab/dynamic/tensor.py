@@ -130,6 +130,11 @@ class Tensor(Value):
 
     __hash__ = Value.__hash__
 
+    @property
+    def _storage(self) -> TensorCPU:
+        """The tensor as pipelines give it, under the name that programs find it by in NVIDIA DALI."""
+        return self._tensor()
+
     def _tensor(self) -> TensorCPU:
         return (TensorCPU if self.slot.device == "cpu" else TensorGPU)._of(self.samples, 0)
 

@@ -19,6 +19,13 @@ Operand: TypeAlias = DataNode | ScalarConstant | npt.ArrayLike
 """One side of an expression: a node, a constant with a type, a number, or numbers that become a constant node."""
 
 
+_WORDS = {
+    "plus": "+", "minus": "-", "add": "+", "sub": "-", "mul": "*", "fdiv": "/", "div": "//", "bitand": "&",
+    "bitor": "|", "bitxor": "^", "eq": "==", "neq": "!=", "lt": "<", "leq": "<=", "gt": ">", "geq": ">=",
+}  # fmt: skip
+"""The signs of operations in NVIDIA DALI's messages."""
+
+
 def is_operand(value: object) -> bool:
     """Whether `value` can stand beside a node in an expression: a node, a number, a list of numbers or an array."""
     if isinstance(value, (DataNode, ScalarConstant, bool, int, float, np.ndarray, np.generic)):
@@ -51,7 +58,10 @@ def operation(name: str, *operands: Any) -> DataNode:
         if not is_operand(operand):
             hint = ""
             if isinstance(operand, (list, tuple)) and any(isinstance(item, DataNode) for item in operand):
+                position = [each is operand for each in operands].index(True)
                 hint = "; is it the result of an operator with several outputs?"
+                hint += f" The input {position} of operator `{_WORDS.get(name, name)}` must be a `DataNode` or a"
+                hint += f" compatible constant. Got a `{type(operand).__name__}` with nested `DataNode`(s)."
             raise ArgumentTypeError(
                 f"an operand must be a DataNode or a number, got {type(operand).__name__}{hint}",
                 operator=f"math.{name}",

@@ -272,6 +272,11 @@ class DataNode:
         raise TypeError(
             f"{self!r} has no value yet: it was used in a condition ('if', 'and', 'or', 'not', bool()) while the"
             " pipeline is being defined. Use @pipeline_def(enable_conditionals=True) to decide for each sample."
+            ' "DataNode" was used in conditional context - it might have been used in truth evaluation for `if`'
+            " statement, logical expression or cast to a boolean. To use conditional execution via `if` statements you"
+            " need to specify `enable_conditionals=True` in `@nvidia.dali.pipeline_def` decorator. You can read more"
+            " about conditional execution in specific section of the Pipeline documentation. Bool conversion can be"
+            " achieved with the `cast` operator."
         )
 
     __iter__ = None  # no node is an `Iterable`: programs tell one output from several by that
@@ -283,7 +288,7 @@ def _expression(name: str, *, swap: bool = False, unary: bool = False) -> Any:
     def binary_method(self: DataNode, other: Any) -> Any:
         from dali_lab.graph.expressions import is_operand, operation
 
-        if not is_operand(other) and name not in ("eq", "neq"):
+        if not is_operand(other) and name not in ("eq", "neq") and not isinstance(other, (list, tuple)):
             return NotImplemented
         if swap:
             # NumPy hands over its scalar on the left as a Python number, so in NVIDIA DALI its type does not count.

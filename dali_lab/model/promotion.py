@@ -76,6 +76,10 @@ def widened(shapes: npt.NDArray[np.int64], ndim: int) -> npt.NDArray[np.int64]:
     return np.concatenate([np.ones((len(shapes), missing), np.int64), shapes], axis=1)
 
 
+MAX_GROUPS = 6
+"""Groups of neighbouring axes along which the same operands are repeated; NVIDIA DALI's limit."""
+
+
 def broadcast_shapes(tables: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     """The shape of each sample when operands are broadcast as in NumPy.
 
@@ -100,7 +104,22 @@ def broadcast_shapes(tables: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.
             sample = int(np.argwhere(clash)[0, 0])
             raise BroadcastError(sample, operand, [tuple(each[sample].tolist()) for each in tables])
         result = np.where(result == 1, other, result)
+    if ndim > MAX_GROUPS:
+        _check_groups([widened(table, ndim) for table in tables], result)
     return result
+
+
+def _check_groups(tables: Sequence[npt.NDArray[np.int64]], result: npt.NDArray[np.int64]) -> None:
+    """Raise if a sample's operands are repeated along too many groups of axes."""
+    for sample, shape in enumerate(result):
+        patterns = [tuple(axes) for axes in (np.stack([table[sample] for table in tables]) != shape).T[shape != 1]]
+        groups = sum(index == 0 or here != patterns[index - 1] for index, here in enumerate(patterns))
+        if groups > MAX_GROUPS:
+            raise ValueError(
+                f"Broadcasting pattern too complex. Can't operate with simplified shapes with more than {MAX_GROUPS}"
+                f" groups of dimensions. Got {groups} groups. For more details see"
+                " https://docs.nvidia.com/deeplearning/dali/user-guide/docs/math.html"
+            )
 
 
 class BroadcastError(ValueError):

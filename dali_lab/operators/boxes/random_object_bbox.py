@@ -22,6 +22,17 @@ FORMATS = ("anchor_shape", "start_end", "box")
 Array = npt.NDArray[Any]
 
 
+def _free_label(classes: npt.NDArray[np.int64]) -> int:
+    """The label below all classes; below the smallest ``int32`` it goes on from the largest to the first free one."""
+    label = int(classes.min()) - 1
+    limits = np.iinfo(np.int32)
+    if label < limits.min:
+        label = int(limits.max)
+        while label in classes:
+            label -= 1
+    return label
+
+
 _IGNORED = "Class-related arguments ``classes``, ``class_weights`` and ``output_class`` cannot be used when"
 _IGNORED += " ``ignore_class`` is True"
 
@@ -175,7 +186,7 @@ class RandomObjectBBox(Operator):
                     label = backgrounds[index]
                     message = f"{label} is the background. Class label {label} coincides with background label"
                     raise call.problem(message, argument="classes", sample=index)
-                backgrounds[index] = row.min() - 1
+                backgrounds[index] = _free_label(row)
             classes.append(row)
             weights.append(weight)
         return classes, weights, backgrounds
@@ -189,6 +200,7 @@ class RandomObjectBBox(Operator):
             {"foreground_prob": 0.5, "output_class": True},
             {"output_class": True, "classes": (3, 1)},
             {"output_class": True, "classes": (0, 1), "foreground_prob": 0.7},
+            {"output_class": True, "classes": (-(2**31), 2**31 - 1, 0, 2**31 - 2), "foreground_prob": 1e-9},
             {"output_class": True, "classes": (1, 9, 2), "class_weights": (1.0, 5.0, 2.0)},
             {"output_class": True, "class_weights": (1.0, 0.0, 3.0, 2.0)},
             {"output_class": True, "class_weights": (0.0, 0.0)},
