@@ -17,7 +17,10 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["dali_lab.formats", "dali_lab.operators.readers", "dali_lab.codecs"]):
+_COMPILED = ["dali_lab.kernels"]
+"""Numba cannot compile what is instrumented."""
+
+with atheris.instrument_imports(include=["dali_lab"], exclude=_COMPILED):
     from dali_lab.model.errors import DaliLabError
     from tests.fuzz.targets import TARGETS
 
@@ -30,7 +33,7 @@ def main(name: str, corpus: Path, options: list[str]) -> None:
     warnings.simplefilter("ignore")
     corpus.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        with atheris.instrument_imports(include=["dali_lab.formats", "dali_lab.operators.readers", "dali_lab.codecs"]):
+        with atheris.instrument_imports(include=["dali_lab"], exclude=_COMPILED):
             target = TARGETS[name](Path(folder))
             for parts in target.files:
                 target.read(parts)
