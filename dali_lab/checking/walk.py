@@ -110,7 +110,7 @@ class Walk:
     # -- pipelines ----------------------------------------------------------------------------------------------
 
     def _make(self, batch_size: int, **settings: Any) -> Pipeline:
-        settings = {"batch_size": batch_size, "num_threads": self._threads, **settings}
+        settings = {"batch_size": batch_size, "num_threads": self._threads, "cache": "off", **settings}
         pipeline = Pipeline.from_graph(self._graph, **settings)
         pipeline.build()
         return pipeline
@@ -216,7 +216,13 @@ class Walk:
         edge = self._graph.outputs[tap.data]
         alone = self._graph.replaced(nodes={reader: self._graph.nodes[reader]}, outputs=(edge,))
         pipeline = Pipeline.from_graph(
-            alone, batch_size=1, num_threads=1, exec_pipelined=False, exec_async=False, prefetch_queue_depth=1
+            alone,
+            batch_size=1,
+            num_threads=1,
+            exec_pipelined=False,
+            exec_async=False,
+            prefetch_queue_depth=1,
+            cache="off",
         )
         try:
             pipeline.build()
