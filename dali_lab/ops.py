@@ -15,7 +15,7 @@ from dali_lab.graph.recorder import DataNode as _DataNode  # noqa: F401  (progra
 from dali_lab.graph.tracing import traced_call
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, UnknownArgumentError, nearest
 from dali_lab.model.user_code import user_line
-from dali_lab.schema.aliases import Alias, aliases_of, warn_renamed
+from dali_lab.schema.aliases import POSITIONAL, Alias, aliases_of, warn_renamed
 from dali_lab.schema.namespaces import Namespace
 from dali_lab.schema.op_schema import OpSchema
 from dali_lab.schema.operator import Operator
@@ -102,7 +102,7 @@ class OperatorObject:
 
 
 class _ExternalSource(OperatorObject):
-    positional = ("source", "num_outputs")
+    positional = POSITIONAL["external_source"]
 
     def _call(self, inputs: Sequence[Any], arguments: dict[str, Any]) -> Any:
         if arguments.get("batch") is None and arguments.get("parallel"):
@@ -127,7 +127,7 @@ def _of_output(arguments: dict[str, Any], index: int) -> dict[str, Any]:
 
 
 class PythonFunctionObject(OperatorObject):
-    positional = ("function", "num_outputs")
+    positional = POSITIONAL["python_function"]
 
 
 _BASES: dict[str, type[OperatorObject]] = {
@@ -135,7 +135,6 @@ _BASES: dict[str, type[OperatorObject]] = {
     "python_function": PythonFunctionObject,
     "dl_tensor_python_function": PythonFunctionObject,
 }
-_POSITIONAL = {"readers.tfrecord": ("path", "index_path", "features")}
 
 
 class Compose:
@@ -191,8 +190,8 @@ def make_class(operator: type[Operator], alias: Alias | None = None) -> type[Ope
         "__module__": ".".join([__name__, *path]),
         "__qualname__": last,
     }
-    if operator.name in _POSITIONAL:
-        content["positional"] = _POSITIONAL[operator.name]
+    if operator.name in POSITIONAL:
+        content["positional"] = POSITIONAL[operator.name]
     return type(last, (_BASES.get(operator.name, OperatorObject),), content)
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.model.dtypes import NamedEnum
-from dali_lab.ops import make_class
-from dali_lab.schema.aliases import ALIASES
+from dali_lab.schema.aliases import ALIASES, POSITIONAL
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators
@@ -148,7 +147,7 @@ def function(name: str, operator: type[Operator]) -> str:
 
 def class_of(name: str, operator: type[Operator]) -> str:
     """The class of an operator under `ops`; what must be given may be given to its call as well."""
-    first = make_class(operator).positional
+    first = POSITIONAL.get(operator.name, ())
     parameters = ["self", *(f"{given}: Any = None" for given in first), "*"]
     parameters += [text for text in _keywords(operator, required=False) if text.partition(":")[0] not in first]
     parameters.append("device: str | None = None")
