@@ -59,9 +59,10 @@ def operation(name: str, *operands: Any) -> DataNode:
             hint = ""
             if isinstance(operand, (list, tuple)) and any(isinstance(item, DataNode) for item in operand):
                 position = [each is operand for each in operands].index(True)
-                hint = f"; is this '{type(operand).__name__}' the result of an operator with several outputs?"
+                hint = "; is it the result of an operator with several outputs?"
                 hint += f" The input {position} of operator `{_WORDS.get(name, name)}` must be a `DataNode` or a"
                 hint += f" compatible constant. Got a `{type(operand).__name__}` with nested `DataNode`(s)."
+                hint += f" Choose one of the nodes in the '{type(operand).__name__}'."
             raise ArgumentTypeError(
                 f"an operand must be a DataNode or a number, got {type(operand).__name__}{hint}",
                 operator=f"math.{name}",
