@@ -15,7 +15,7 @@ from dali_lab.graph.recorder import DataNode as _DataNode  # noqa: F401  (progra
 from dali_lab.graph.tracing import traced_call
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, UnknownArgumentError, nearest
 from dali_lab.model.user_code import user_line
-from dali_lab.schema.aliases import POSITIONAL, Alias, aliases_of, warn_renamed
+from dali_lab.schema.aliases import Alias, aliases_of, warn_renamed
 from dali_lab.schema.namespaces import Namespace
 from dali_lab.schema.op_schema import OpSchema
 from dali_lab.schema.operator import Operator
@@ -41,19 +41,19 @@ class OperatorObject:
 
     operator_name: ClassVar[str] = ""
     schema_name: ClassVar[str] = ""
-    positional: ClassVar[tuple[str, ...]] = ()
     defaults: ClassVar[Mapping[str, Any]] = {}
     outdated: ClassVar[str] = ""
 
     def __init__(self, *values: Any, **arguments: Any) -> None:
         if self.outdated:
             warn_renamed(self.outdated, f"ops.{_path(find_operator(self.operator_name).schema_name)}", 2)
-        if len(values) > len(self.positional):
-            names = ", ".join(self.positional) or "none"
+        operator = find_operator(self.operator_name)
+        if len(values) > len(operator.positional_arguments):
+            names = ", ".join(operator.positional_arguments) or "none"
             raise ArgumentTypeError(f"takes keyword arguments (positional ones: {names})", operator=self.operator_name)
-        given = {**dict(zip(self.positional, values, strict=False)), **arguments}
+        given = {**dict(zip(operator.positional_arguments, values, strict=False)), **arguments}
         self._arguments = {name: value for name, value in given.items() if value is not None}
-        table = find_operator(self.operator_name).argument_table
+        table = operator.argument_table
         for name in self._arguments:
             if name not in table and name != "device":
                 raise UnknownArgumentError(
@@ -102,8 +102,6 @@ class OperatorObject:
 
 
 class _ExternalSource(OperatorObject):
-    positional = POSITIONAL["external_source"]
-
     def _call(self, inputs: Sequence[Any], arguments: dict[str, Any]) -> Any:
         if arguments.get("batch") is None and arguments.get("parallel"):
             arguments["batch"] = False  # the object asks for samples here, the function for batches
@@ -126,15 +124,7 @@ def _of_output(arguments: dict[str, Any], index: int) -> dict[str, Any]:
     return found
 
 
-class PythonFunctionObject(OperatorObject):
-    positional = POSITIONAL["python_function"]
-
-
-_BASES: dict[str, type[OperatorObject]] = {
-    "external_source": _ExternalSource,
-    "python_function": PythonFunctionObject,
-    "dl_tensor_python_function": PythonFunctionObject,
-}
+_BASES: dict[str, type[OperatorObject]] = {"external_source": _ExternalSource}
 
 
 class Compose:
@@ -190,8 +180,6 @@ def make_class(operator: type[Operator], alias: Alias | None = None) -> type[Ope
         "__module__": ".".join([__name__, *path]),
         "__qualname__": last,
     }
-    if operator.name in POSITIONAL:
-        content["positional"] = POSITIONAL[operator.name]
     return type(last, (_BASES.get(operator.name, OperatorObject),), content)
 
 

@@ -9,4 +9,3 @@ class NumbaFunction(OperatorObject):
     """Runs a function that Numba compiles; see ``fn.numba_function``."""
 
     operator_name = "numba_function"
-    positional = ("run_fn", "out_types", "in_types", "outs_ndim", "ins_ndim", "setup_fn")

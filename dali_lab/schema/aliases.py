@@ -9,14 +9,6 @@ from typing import Any
 
 from dali_lab.schema.registry import default_schema_name
 
-POSITIONAL = {
-    "external_source": ("source", "num_outputs"),
-    "python_function": ("function", "num_outputs"),
-    "dl_tensor_python_function": ("function", "num_outputs"),
-    "readers.tfrecord": ("path", "index_path", "features"),
-}
-"""Arguments that objects under ``ops`` take by position, by the operator's name."""
-
 
 @dataclass(frozen=True)
 class Alias:

@@ -96,6 +96,8 @@ class Operator:
         check of an operand of ``and`` and ``or``.
     fed
         For a `source`: batches come from ``Pipeline.feed_input``, unless the argument ``source`` gives them.
+    positional_arguments
+        Those that classes under `ops` also take by position.
     python_objects
         Arguments that hold Python functions or other objects, which a program names and a file refers to.
     serialized_arguments
@@ -150,6 +152,7 @@ class Operator:
     syntax: ClassVar[Literal["", "arithmetic", "index", "whole index", "shape", "not", "operand"]] = ""
     fed: ClassVar[bool] = False
     python_objects: ClassVar[tuple[str, ...]] = ()
+    positional_arguments: ClassVar[tuple[str, ...]] = ()
     serialized_arguments: ClassVar[frozenset[str] | None] = None
     makes_numbers: ClassVar[bool] = False
     decodes: ClassVar[bool] = False

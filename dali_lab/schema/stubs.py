@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.model.dtypes import NamedEnum
-from dali_lab.schema.aliases import ALIASES, POSITIONAL
+from dali_lab.schema.aliases import ALIASES
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators
@@ -56,7 +56,6 @@ from dali_lab.types import DALIDataType, DALIImageType, DALIInterpType, ScalarCo
 from typing_extensions import deprecated
 
 class OperatorObject:
-    positional: tuple[str, ...]
     @property
     def device(self) -> str: ...
     @property
@@ -64,8 +63,6 @@ class OperatorObject:
     @property
     def schema(self) -> OpSchema: ...
     def __call__(self, *inputs: Any, **arguments: Any) -> Any: ...
-
-class PythonFunctionObject(OperatorObject): ...
 
 class Compose:
     def __init__(self, op_list: Sequence[Callable[..., Any]]) -> None: ...
@@ -147,7 +144,7 @@ def function(name: str, operator: type[Operator]) -> str:
 
 def class_of(name: str, operator: type[Operator]) -> str:
     """The class of an operator under `ops`; what must be given may be given to its call as well."""
-    first = POSITIONAL.get(operator.name, ())
+    first = operator.positional_arguments
     parameters = ["self", *(f"{given}: Any = None" for given in first), "*"]
     parameters += [text for text in _keywords(operator, required=False) if text.partition(":")[0] not in first]
     parameters.append("device: str | None = None")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dali_lab.ops import PythonFunctionObject
+from dali_lab.ops import OperatorObject
 
 
-class TorchPythonFunction(PythonFunctionObject):
+class TorchPythonFunction(OperatorObject):
     """Runs a Python function on torch tensors; see ``fn.torch_python_function``."""
 
     operator_name = "torch_python_function"

@@ -30,6 +30,7 @@ class NumbaFunction(Operator):
     """
 
     name = "numba_function"
+    positional_arguments = ("run_fn", "out_types", "in_types", "outs_ndim", "ins_ndim", "setup_fn")
     schema_name = "NumbaFuncImpl"
     family = "tensor"
     python_objects = ("run_fn", "setup_fn")

@@ -43,6 +43,7 @@ class FunctionOperator(Operator):
     takes_sets = False
     tested_elsewhere = "tests/unit/pipeline/test_python_function.py"
     python_objects = ("function",)
+    positional_arguments = ("function", "num_outputs")
     batches_by_default: ClassVar[bool] = False
 
     @classmethod

@@ -32,6 +32,7 @@ class ExternalSource(Operator):
     source = True
     fed = True
     python_objects = ("source",)
+    positional_arguments = ("source", "num_outputs")
     serialized_arguments = frozenset({"layout", "dtype", "ndim", "blocking", "repeat_last", "no_copy"})
     tested_elsewhere = "tests/unit/pipeline/test_external_source.py"
     arguments = (

@@ -48,6 +48,7 @@ class TFRecord(ListReader):
     """
 
     name = "readers.tfrecord"
+    positional_arguments = ("path", "index_path", "features")
     schema_name = "readers___TFRecord"
     title = "TFRecord reader"
     outputs = (Output("feature", kind="any", doc="A feature of each record.", each="feature_names"),)
