@@ -19,7 +19,7 @@ from dali_lab.graph.recorder import DataNode, OpCall
 from dali_lab.graph.seeds import graph_seeds
 from dali_lab.graph.tracing import build_graph
 from dali_lab.model.batch import Batch
-from dali_lab.model.user_code import user_line
+from dali_lab.model.user_code import user_stacklevel
 
 _waiting: weakref.WeakValueDictionary[int, Outcome] = weakref.WeakValueDictionary()
 
@@ -143,6 +143,5 @@ def _device(graph: Graph, index: int) -> Device | None:
 
 @functools.cache
 def _warn_without_gpu() -> None:
-    file, _, line = user_line().rpartition(":")
     message = "no GPU can be used, so operators that are placed on one run on the CPU (DALI_LAB_GPU=require: an error)"
-    warnings.warn_explicit(message, UserWarning, file, int(line))
+    warnings.warn(message, UserWarning, stacklevel=user_stacklevel())

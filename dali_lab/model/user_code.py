@@ -10,9 +10,19 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def user_line() -> str:
-    """``file:line`` of the innermost frame outside this package."""
+    """``file:line`` of the innermost frame outside this package; ``In[9], line 4`` in a cell of a notebook."""
     frame = user_frame()
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+    if frame is None:
+        return ""
+    cell = _cell(frame.f_code.co_filename)
+    return f"{cell}, line {frame.f_lineno}" if cell else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _cell(file: str) -> str:
+    """What IPython calls the cell that it compiled as a file of this name; empty for others."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    named = shell.compile.format_code_name(file) if shell is not None else None
+    return named[1] if named else ""
 
 
 def user_stacklevel() -> int:
