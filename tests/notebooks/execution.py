@@ -52,6 +52,8 @@ def keep_outputs(path: Path) -> None:
         places = {folder: ".", f"{ROOT}{os.sep}": "", str(Path.home()): "~"}
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
+        if "outputs" in cell:
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]  # logs of libraries
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             for kind in _OF_A_SESSION:
