@@ -61,8 +61,6 @@ class Operator:
         Share of elements that may differ more, such as ties between two nearest pixels.
     random
         It draws random numbers and takes a ``seed``.
-    tolerant
-        A source that lists files leaves out those that cannot be opened, with a warning; set on the object.
     whole_batch
         It must see all samples of a batch at once; `setup` may decide it.
     repeatable
@@ -138,7 +136,6 @@ class Operator:
     gpu_tolerance: ClassVar[tuple[float, str]] = (0.0, "")
     gpu_share: ClassVar[float] = 0.0
     whole_batch: bool = False
-    tolerant: bool = False
     frames: ClassVar[bool] = False
     source: ClassVar[bool] = False
     in_order: ClassVar[bool] = False
@@ -226,7 +223,7 @@ class Operator:
         """
         return ()
 
-    def open_source(self, seed: int, *, checkpointing: bool = False) -> Source:
+    def open_source(self, seed: int, *, checkpointing: bool = False, tolerant: bool = False) -> Source:
         """For a `source` that is not external: the state of one run, from its first batch on.
 
         Parameters
@@ -235,6 +232,8 @@ class Operator:
             The node's seed in this run.
         checkpointing
             Checkpoints are taken of the run.
+        tolerant
+            Listed files that cannot be opened are left out, with a warning.
         """
         raise NotImplementedError(f"{self.name} declares a source and opens none")
 

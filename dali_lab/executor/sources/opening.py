@@ -45,8 +45,7 @@ def open_source(
     """
     external = operator.external()
     if external is None:
-        operator.tolerant = tolerant
-        return operator.open_source(seed, checkpointing=checkpointing)
+        return operator.open_source(seed, checkpointing=checkpointing, tolerant=tolerant)
     device = device if operator.device == "gpu" else None
     if external.source is None:
         return FedInput(external, device)

@@ -54,7 +54,7 @@ class VideoInput(Operator):
     start = {"sequence_length": 8}
     example = '>>> frames = fn.experimental.inputs.video(name="video", sequence_length=16)'
 
-    def open_source(self, seed: int, *, checkpointing: bool = False) -> Source:
+    def open_source(self, seed: int, *, checkpointing: bool = False, tolerant: bool = False) -> Source:
         return VideoSource(self)
 
     def extents(self) -> tuple[Extent, ...]:

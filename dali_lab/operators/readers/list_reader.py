@@ -79,6 +79,7 @@ class ListReader(Operator):
         self, values: Mapping[str, Any], connected: Iterable[str] = (), node: str = "", device: str = "cpu"
     ) -> None:
         self._excluded: frozenset[str] | None = None
+        self._tolerant = False
         super().__init__(values, connected, node, device)
 
     @abstractmethod
@@ -153,7 +154,8 @@ class ListReader(Operator):
         if shard >= count:
             raise ArgumentError(f"{shard} is not in [0, {count - 1}], which 'num_shards' allows", argument="shard_id")
 
-    def open_source(self, seed: int, *, checkpointing: bool = False) -> Source:
+    def open_source(self, seed: int, *, checkpointing: bool = False, tolerant: bool = False) -> Source:
+        self._tolerant = tolerant
         source = ListSource(self, seed, checkpointing)
         if not self.value("lazy_init"):
             source.meta()

@@ -144,7 +144,7 @@ class VideoReading(ListReader):
             except DaliLabError:
                 raise
             except Exception as error:  # FFmpeg's libraries raise many kinds of errors for damaged files
-                if not (self.values["file_root"] or self.tolerant):
+                if not (self.values["file_root"] or self._tolerant):
                     raise self.fail(why(error, listed.path)) from error
                 # Folders hold other files, too, and one that was named need not end a run that goes on without it.
                 warnings.warn(f"{why(error, listed.path)}; it is left out", UserWarning, stacklevel=2)
