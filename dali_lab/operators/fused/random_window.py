@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import DaliLabError
 from dali_lab.operators.decoders.image import DECODING, ENCODED, ImageDecoder
 from dali_lab.operators.decoders.image_random_crop import RANDOM_WINDOW, ImageRandomCrop, random_windows
-from dali_lab.schema import Call, Input, Output, register, string
+from dali_lab.schema import Call, Case, ErrorCase, Input, Output, register, string
 
 _STANDS_FOR = string("stands_for", "", "The node that was cut in two.")
 
@@ -78,6 +78,14 @@ class RandomWindow(ImageRandomCrop):
     @classmethod
     def decoded_whole(cls) -> tuple[str, str] | None:
         return None
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        return ()
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        return ()
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         images, rest = inputs
