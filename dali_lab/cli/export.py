@@ -26,7 +26,9 @@ def add(commands: Commands) -> None:
 
 def _export(options: argparse.Namespace) -> int:
     from dali_lab.formats import FORMATS, dump
+    from dali_lab.formats.paths import placing
     from dali_lab.studio.document.exports import export_document
+    from dali_lab.studio.document.graph_document import with_paths
     from dali_lab.studio.document.graph_files import title_of
     from dali_lab.studio.document.store import Store
 
@@ -38,7 +40,10 @@ def _export(options: argparse.Namespace) -> int:
         return 0
     store = Store()
     store.open_own(options.graph)
-    result = export_document(store.document, options.to, title_of(Path(options.graph).name))
+    document = store.document
+    if form is not None and form.movable and options.output is not None:
+        document = with_paths(document, placing(options.output))
+    result = export_document(document, options.to, title_of(Path(options.graph).name))
     for warning in result.warnings or ():
         print(f"dali-lab export: {warning}", file=sys.stderr)
     _write(result.text, options.output)

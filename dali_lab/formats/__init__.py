@@ -12,6 +12,7 @@ from dali_lab.formats import json, dali, python, others, pictures  # noqa: F401
 
 # isort: on
 from dali_lab.formats.disk import PathLike, read_bytes, write_bytes
+from dali_lab.formats.paths import beside, resolved
 from dali_lab.formats.registry import FORMATS, Format, beginning, detected, format_of
 from dali_lab.formats.secrets import refuse_secrets
 from dali_lab.graph.graph import Graph
@@ -23,6 +24,8 @@ def load(
     path: PathLike, *, trust: bool = False, name: str | None = None, arguments: Mapping[str, Any] | None = None
 ) -> Graph:
     """Read a graph from a file of any form, which its content tells. Nothing in it is executed.
+
+    Paths of a graph file that start at its folder (``./pictures``) become absolute.
 
     Parameters
     ----------
@@ -39,7 +42,11 @@ def load(
         If the file is damaged, or of no form that can be read.
     """
     try:
-        graph = loads(read_bytes(path), name=name, arguments=arguments, file=path)
+        data = read_bytes(path)
+        graph = loads(data, name=name, arguments=arguments, file=path)
+        form = detected(data, os.fspath(path))
+        if form is not None and form.movable:
+            graph = resolved(graph, path)
     except FormatError as error:
         error.source = error.source or os.fspath(path)
         raise
@@ -90,7 +97,7 @@ def trusting(graph: Graph) -> Graph:
 
 
 def dump(graph: Graph, path: PathLike, to: str | None = None, **options: object) -> None:
-    """Write a graph to a file.
+    """Write a graph to a file; in a graph file, the paths of what lies beside it start at the file's folder.
 
     Parameters
     ----------
@@ -104,7 +111,10 @@ def dump(graph: Graph, path: PathLike, to: str | None = None, **options: object)
     FormatError
         If the graph cannot be written in this form, or the file not at all.
     """
-    write_bytes(path, dumps(graph, to or format_of(path).name, **options))
+    to = to or format_of(path).name
+    if to in FORMATS and FORMATS[to].movable:
+        graph = beside(graph, path)
+    write_bytes(path, dumps(graph, to, **options))
 
 
 def dumps(graph: Graph, to: str, **options: object) -> bytes:

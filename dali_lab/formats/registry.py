@@ -38,6 +38,8 @@ class Format:
         Sentences about the parts of a graph that the form leaves out.
     binary
         Whether it is bytes and not text.
+    movable
+        Whether paths in its files start at the file's folder where what they name lies there.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Format:
     detect: Callable[[bytes, str], bool] | None = None
     lost: Callable[[Graph], list[str]] = lambda graph: []
     binary: bool = False
+    movable: bool = False
 
     @property
     def reads(self) -> bool:

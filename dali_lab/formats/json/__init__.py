@@ -13,5 +13,6 @@ register(
         dumps,
         lambda data, name, arguments: loads(data),
         lambda data, name: beginning(data) in (b"{", b"["),
+        movable=True,
     )
 )

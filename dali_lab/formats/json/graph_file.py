@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.formats.disk import PathLike, read_bytes
+from dali_lab.formats.paths import resolved
 from dali_lab.formats.values import decode, encode
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.model.errors import FormatError, GraphError
@@ -36,7 +37,7 @@ _WIDTH = 110
 
 
 def load(path: PathLike) -> Graph:
-    """Read a graph from a file.
+    """Read a graph from a file; paths that start at the file's folder become absolute.
 
     Raises
     ------
@@ -44,7 +45,7 @@ def load(path: PathLike) -> Graph:
         If it is truncated, no JSON, no graph, or from a newer version.
     """
     try:
-        return loads(read_bytes(path))
+        return resolved(loads(read_bytes(path)), path)
     except FormatError as error:
         error.source = error.source or os.fspath(path)
         raise

@@ -22,5 +22,6 @@ register(
         lambda data, name, arguments: png.loads(data),
         lambda data, name: data.startswith(png.SIGNATURE),
         binary=True,
+        movable=True,
     ),
 )

@@ -5,12 +5,13 @@ Documents are immutable by convention: a reader may keep one while others edit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.json.graph_file import FORMAT, VERSION
+from dali_lab.formats.paths import changed
 from dali_lab.formats.values import encode
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.switches import Switched, Wires, switches
@@ -129,6 +130,17 @@ def of_graph(graph: Graph) -> Document:
 def written(document: Mapping[str, object]) -> str:
     """The text of a document, as it is saved."""
     return json_file.format_document(document)
+
+
+def with_paths(document: Document, change: Callable[[str], str]) -> Document:
+    """The document with `change` made to the paths in arguments; the same object where nothing changes."""
+    nodes = dict(document["nodes"])
+    for name, node in document["nodes"].items():
+        before = node.get("arguments", {})
+        after = changed(node["op"], before, change)
+        if after is not before:
+            nodes[name] = {**node, "arguments": dict(after)}
+    return document if nodes == document["nodes"] else {**document, "nodes": nodes}
 
 
 def without_off(document: Document) -> tuple[Document, Switched]:

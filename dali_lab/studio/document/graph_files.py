@@ -8,12 +8,13 @@ from pathlib import Path
 
 from dali_lab.formats import FORMATS, detected, loads
 from dali_lab.formats.disk import read_below, write_below
+from dali_lab.formats.paths import placing, resolving
 from dali_lab.formats.python.programs import decoded
 from dali_lab.formats.registry import beginning
 from dali_lab.formats.secrets import refuse_secrets_in
 from dali_lab.gallery.places import sample_folder
 from dali_lab.model.errors import DaliLabError, FormatError
-from dali_lab.studio.document.graph_document import checked, of_graph, parsed, written
+from dali_lab.studio.document.graph_document import checked, of_graph, parsed, with_paths, written
 from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.protocol.documents import Document
 
@@ -40,6 +41,8 @@ class Stamp:
 def read_document(path: Path, root: Path, pipeline: str | None = None) -> tuple[Document, Stamp | None]:
     """The document in a file in the folder `root`, and the file's state; `pipeline` names one of several in a program.
 
+    Paths of a graph file that start at its folder become absolute.
+
     Raises
     ------
     DocumentError
@@ -52,7 +55,9 @@ def read_document(path: Path, root: Path, pipeline: str | None = None) -> tuple[
         content = read_below(root, path)
     except FormatError as error:
         raise DocumentError(f"{path} {error.message}.", "unreadable") from error
-    return document_of(content, pipeline), stamp
+    document = document_of(content, pipeline)
+    form = detected(content) if beginning(content) else None
+    return with_paths(document, resolving(path)) if form is not None and form.movable else document, stamp
 
 
 def read_entry(folder: Path) -> tuple[str, Document]:
@@ -127,7 +132,7 @@ def over_samples(document: Document) -> Document:
 def save_document(
     document: Document, path: Path, root: Path, expected: Stamp | None, *, known: bool, overwrite: bool
 ) -> Stamp | None:
-    """Write a document to a file in one step.
+    """Write a document to a file in one step; the paths of what lies beside it start at the file's folder.
 
     Parameters
     ----------
@@ -163,7 +168,7 @@ def save_document(
     except FormatError as error:
         raise DocumentError(sentence(error.message), "failed") from error
     try:
-        write_below(root, path, written(document).encode("utf-8"))
+        write_below(root, path, written(with_paths(document, placing(path))).encode("utf-8"))
     except FormatError as error:
         raise DocumentError(f"{path.name} {error.message}.") from error
     return Stamp.of(path)
