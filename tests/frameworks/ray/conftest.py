@@ -73,14 +73,21 @@ def expected(pictures: list[str]) -> list[dict[str, list[np.ndarray]]]:
     return found
 
 
+@pytest.fixture(scope="module", autouse=True)
+def handlers_restored() -> Iterator[None]:
+    """Put back the handlers of signals, which Ray replaces and keeps in some cases."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.fixture(scope="module")
 def local_ray() -> Iterator[None]:
     """Ray with two CPUs."""
-    before = signal.getsignal(signal.SIGTERM)
     ray.init(num_cpus=2, include_dashboard=False, logging_level="warning", object_store_memory=300_000_000)
     yield
     ray.shutdown()
-    signal.signal(signal.SIGTERM, before)  # Ray keeps its own after a dataset that failed
 
 
 def check_batch(batch: dict[str, object], expected: dict[str, list[np.ndarray]], rows: int | None = None) -> None:
