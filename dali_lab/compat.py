@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
-from dali_lab.private_names import PrivateModule, private_module
+from dali_lab.private_names import PrivateModule, private_children, private_module
 from dali_lab.schema.absent import module_reason
 
 ALIAS = "nvidia.dali"
@@ -81,9 +81,19 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return _Package(module) if spec.name == ALIAS else module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Undo what the import system did to the module: its name and its specification are its own."""
-        if not isinstance(module, PrivateModule) and module.__spec__ is not None and _is_alias(module.__spec__.name):
-            module.__spec__ = module.__spec__.loader_state
+        """Undo what the import system did to the module: its name and its specification are its own.
+
+        Private modules below it are imported with it, so that ``from parent import _module`` finds them: the import
+        system would look for them under the parent's own name.
+        """
+        spec = module.__spec__
+        if isinstance(module, PrivateModule) or spec is None or not _is_alias(spec.name):
+            return
+        alias = spec.name
+        module.__spec__ = spec.loader_state
+        if alias != ALIAS:
+            for name in private_children(alias.removeprefix(ALIAS + ".")):
+                importlib.import_module(f"{ALIAS}.{name}")
 
 
 class _InstallOnArrival:

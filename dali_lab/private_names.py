@@ -40,6 +40,11 @@ MODULES: dict[str, dict[str, str]] = {
         "as_tensor": "dali_lab.dynamic.tensor:as_tensor",
         "tensor": "dali_lab.dynamic.tensor:tensor",
     },
+    "experimental.dynamic._thread_pool": {
+        "ThreadPool": "dali_lab.dynamic.modes:ThreadPool",
+        "get_num_threads": "dali_lab.dynamic.modes:get_num_threads",
+        "set_num_threads": "dali_lab.dynamic.modes:set_num_threads",
+    },
     "experimental.dynamic._type": {
         "DType": "dali_lab.dynamic.dtypes:DType",
         "dtype": "dali_lab.dynamic.dtypes:dtype",
@@ -67,3 +72,8 @@ def private_module(name: str) -> PrivateModule | None:
     """The module of this name (relative to the package), or `None` if there is no such one."""
     names = MODULES.get(name)
     return None if names is None else PrivateModule(f"nvidia.dali.{name}", names)
+
+
+def private_children(parent: str) -> list[str]:
+    """The private modules directly below a module; names are relative to the package."""
+    return [name for name in MODULES if name.rpartition(".")[0] == parent]

@@ -29,6 +29,7 @@ from dali_lab.dynamic.dtypes import (
     DType,
     ImageType,
     InterpType,
+    bfloat16,
     dtype,
     float16,
     float32,
@@ -46,7 +47,7 @@ from dali_lab.dynamic.dtypes import (
 from dali_lab.dynamic.dtypes import bool_ as bool  # noqa: A004  (NVIDIA DALI's name)
 from dali_lab.dynamic.external import ExternalSource
 from dali_lab.dynamic.images import imread
-from dali_lab.dynamic.modes import EvalContext, EvalMode, get_num_threads, set_num_threads
+from dali_lab.dynamic.modes import EvalContext, EvalMode, ThreadPool, get_num_threads, set_num_threads
 from dali_lab.dynamic.namespace import namespace
 from dali_lab.dynamic.places import Device, device
 from dali_lab.dynamic.streams import (
@@ -69,9 +70,9 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Batch", "DType", "DataType", "Device", "EvalContext", "EvalMode", "ExternalSource", "ImageType",
-    "InterpType", "Stream", "Tensor", "as_batch", "as_tensor", "batch", "bool", "capture", "checkpoint", "device",
-    "dtype", "float16", "float32", "float64", "get_current_stream", "get_default_stream", "get_num_threads",
+    "Batch", "DType", "DataType", "Device", "EvalContext", "EvalMode", "ExternalSource", "ImageType", "InterpType",
+    "Stream", "Tensor", "ThreadPool", "as_batch", "as_tensor", "batch", "bfloat16", "bool", "capture", "checkpoint",
+    "device", "dtype", "float16", "float32", "float64", "get_current_stream", "get_default_stream", "get_num_threads",
     "imread", "int8", "int16", "int32", "int64", "math", "random", "readers", "set_current_stream",
     "set_default_stream", "set_num_threads", "stream", "tensor", "type_id", "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip

@@ -113,12 +113,18 @@ class Tensors(Sequence[Any]):
         return len(self._indices)
 
     def __getitem__(self, which: Any) -> Any:
+        if which is ...:
+            return self.as_batch()
         if isinstance(which, slice):
             return Tensors(self._batch, self._indices[which])
         if isinstance(which, list):
             return Tensors(self._batch, [self._indices[each] for each in which])
         place = self._indices[which]
         return Tensor._holding(self._batch.samples.take(slice(place, place + 1)), self._batch.slot.device)
+
+    def select(self, which: Any) -> Any:
+        """One sample as a tensor for an integer, some of them for a slice or a list, the batch for ``...``."""
+        return self[which]
 
     def tolist(self) -> list[Tensor]:
         """The samples in a list."""
@@ -171,7 +177,7 @@ def _of_tensors(tensors: list[Tensor], dtype: Any) -> Batch:
     if not tensors:
         if dtype is None:
             raise ValueError("an empty batch needs a dtype")
-        return Batch._holding(Samples.empty(dtype.type_id))
+        return Batch._holding(Samples.empty(dtype.element))
     first = tensors[0]
     for index, each in enumerate(tensors):
         for what, own, others in (

@@ -137,7 +137,7 @@ def _input(item: object) -> Any:
 def _argument(operator: type[Operator], name: str, value: object) -> Any:
     """An argument as operators take it: types are plain, and tensors of the argument's type."""
     if isinstance(value, DType):
-        return value.type_id
+        return value.element
     if isinstance(value, Device):
         return value.device_type
     if isinstance(value, TensorListCPU):

@@ -21,7 +21,7 @@ class DType:
     name
         Such as ``"f32"`` or ``"u8"``.
     type_id
-        The :class:`~dali_lab.types.DALIDataType`.
+        The :class:`~dali_lab.types.DALIDataType`; `None` for ``bfloat16``, of which there are no tensors.
     kind
         A :class:`DType.Kind`.
     bits, bytes
@@ -42,16 +42,34 @@ class DType:
         bool = "bool"
         enum = "enum"
 
-    def __init__(self, name: str, type_id: DALIDataType, kind: str) -> None:
+    def __init__(self, name: str, type_id: DALIDataType | None, kind: str) -> None:
         self.name = name
         self.type_id = type_id
         self.kind = DType.Kind(kind)
+        self.exponent_bits: int | None
+        self.significand_bits: int | None
+        if type_id is None:
+            self.bytes, self.bits, self.exponent_bits, self.significand_bits = 2, 16, 8, 7
+            return
         number = None if kind == "enum" else numpy_dtype(type_id)
         self.bytes = 4 if number is None else number.itemsize
         self.bits = 8 * self.bytes
         real = np.finfo(number) if kind == "float" and number is not None else None
         self.exponent_bits = None if real is None else int(real.iexp)
         self.significand_bits = None if real is None else int(real.nmant)
+
+    @property
+    def element(self) -> DALIDataType:
+        """The :class:`~dali_lab.types.DALIDataType` of tensors.
+
+        Raises
+        ------
+        ValueError
+            If there are no tensors of this type.
+        """
+        if self.type_id is None:
+            raise ValueError(f"there are no tensors of {self.name}; float16 and float32 are floating-point types")
+        return self.type_id
 
     def __call__(self, data: Any, **options: Any) -> Any:
         """A tensor of this type: ``float32([1, 2])``; options are those of :func:`tensor`."""
@@ -82,14 +100,15 @@ uint64 = DType("u64", dtypes.UINT64, "unsigned")
 float16 = DType("f16", dtypes.FLOAT16, "float")
 float32 = DType("f32", dtypes.FLOAT, "float")
 float64 = DType("f64", dtypes.FLOAT64, "float")
+bfloat16 = DType("bfloat16", None, "float")
 bool_ = DType("bool", dtypes.BOOL, "bool")
 DataType = DType("DataType", dtypes.DATA_TYPE, "enum")
 ImageType = DType("ImageType", dtypes.IMAGE_TYPE, "enum")
 InterpType = DType("InterpType", dtypes.INTERP_TYPE, "enum")
 
-_ALL = [int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, bool_]
+_ALL = [int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, bfloat16, bool_]
 _ALL += [DataType, ImageType, InterpType]
-_BY_TYPE = {each.type_id: each for each in _ALL}
+_BY_TYPE = {each.type_id: each for each in _ALL if each.type_id is not None}
 _BY_NAME = {each.name: each for each in _ALL}
 
 
@@ -122,7 +141,7 @@ def dtype(kind: Any) -> DType:
 
 def type_id(kind: object) -> DALIDataType:
     """The :class:`~dali_lab.types.DALIDataType` of a :class:`DType` or anything that :func:`dtype` takes."""
-    return dtype(kind).type_id
+    return dtype(kind).element
 
 
 def numbers_from(data: object, kind: DType | None = None) -> npt.NDArray[Any]:
@@ -142,7 +161,7 @@ def numbers_from(data: object, kind: DType | None = None) -> npt.NDArray[Any]:
         If integers need more than 32 bits, which a `kind` has to say.
     """
     if kind is not None:
-        return np.array(data, np.int32 if kind.kind is DType.Kind.enum else numpy_dtype(kind.type_id))
+        return np.array(data, np.int32 if kind.kind is DType.Kind.enum else numpy_dtype(kind.element))
     array = np.array(data)
     if array.dtype == np.float64 or (array.dtype == object and not array.size):
         return array.astype(np.float32)

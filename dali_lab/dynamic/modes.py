@@ -7,9 +7,9 @@ import os
 import threading
 import weakref
 from enum import Enum
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, SupportsIndex
 
-from dali_lab.executor.pool import ThreadPool
+from dali_lab.executor.pool import ThreadPool as Workers
 
 
 class Pending(Protocol):
@@ -51,6 +51,62 @@ class EvalMode(Enum):
         return _local.modes[-1]
 
 
+class ThreadPool:
+    """Threads that operators run on, for the contexts that it is given to: ``EvalContext(thread_pool=pool)``.
+
+    Parameters
+    ----------
+    num_threads
+        By default as :func:`get_num_threads` says.
+    device_id
+        Number of the GPU of those contexts.
+
+    Raises
+    ------
+    TypeError
+        If the number of threads is no integer.
+    ValueError
+        If it is less than 1.
+    """
+
+    def __init__(self, num_threads: int | None = None, *, device_id: int | None = None) -> None:
+        if num_threads is None:
+            num_threads = get_num_threads()
+        if not isinstance(num_threads, SupportsIndex):
+            raise TypeError(f"num_threads must be an integer, got {num_threads!r:.60}")
+        if num_threads.__index__() < 1:
+            raise ValueError(f"num_threads must be at least 1, got {num_threads}")
+        self._count = num_threads.__index__()
+        self._device_id = device_id
+        self._workers: Workers | None = None
+        self._process = 0
+
+    @property
+    def num_threads(self) -> int:
+        """Number of threads."""
+        return self._count
+
+    @property
+    def device_id(self) -> int | None:
+        """Number of the GPU, as it was given."""
+        return self._device_id
+
+    @property
+    def workers(self) -> Workers:
+        """The threads, started when they are first asked for, and anew in a process that was forked."""
+        with _lock:
+            if self._workers is None or self._process != os.getpid():
+                self._workers, self._process = Workers(self._count, "dali-lab-dynamic"), os.getpid()
+            return self._workers
+
+    def close(self) -> None:
+        """End the threads; they start anew when they are asked for."""
+        with _lock:
+            if self._workers is not None and self._process == os.getpid():
+                self._workers.close(0)
+            self._workers = None
+
+
 class EvalContext:
     """Threads that operators run on; as a context manager, for calls inside.
 
@@ -60,17 +116,40 @@ class EvalContext:
         By default as :func:`set_num_threads` says, or as many as there are processors.
     device_id
         Number of the GPU for operators that are placed on one.
+    thread_pool
+        The threads, which several contexts can share; in place of `num_threads`.
+
+    Raises
+    ------
+    TypeError
+        If `thread_pool` is something else.
+    ValueError
+        If it is given together with `num_threads`, or is for another GPU.
     """
 
     checkpoint: ClassVar[Any]
     """The states that this context keeps; :mod:`dali_lab.dynamic.checkpoint` makes the property."""
 
-    def __init__(self, *, num_threads: int | None = None, device_id: int | None = None) -> None:
-        if num_threads is not None and num_threads < 1:
-            raise ValueError(f"num_threads must be at least 1, got {num_threads}")
-        self._threads = num_threads
-        self._pool: ThreadPool | None = None
-        self._made_for = (0, 0)
+    def __init__(
+        self,
+        *,
+        num_threads: int | None = None,
+        device_id: int | None = None,
+        thread_pool: ThreadPool | None = None,
+    ) -> None:
+        if thread_pool is not None:
+            if not isinstance(thread_pool, ThreadPool):
+                raise TypeError(f"thread_pool must be a ThreadPool, got {type(thread_pool).__name__}")
+            if num_threads is not None:
+                raise ValueError("`thread_pool` and `num_threads` cannot be specified together.")
+            if None not in (device_id, thread_pool.device_id) and device_id != thread_pool.device_id:
+                raise ValueError(
+                    f"Device ID clash: device_id == {device_id} but thread_pool.device_id == {thread_pool.device_id}"
+                )
+        elif num_threads is not None:
+            thread_pool = ThreadPool(num_threads, device_id=device_id)
+        self._given = thread_pool
+        self._default: ThreadPool | None = None
         self.device_id = device_id
         self._waiting: weakref.WeakSet[Pending] = weakref.WeakSet()
 
@@ -87,7 +166,19 @@ class EvalContext:
     @property
     def num_threads(self) -> int:
         """Number of threads."""
-        return self._threads or get_num_threads()
+        return get_num_threads() if self._given is None else self._given.num_threads
+
+    @property
+    def thread_pool(self) -> ThreadPool:
+        """The threads: those that were given, else as many as :func:`get_num_threads` says now."""
+        if self._given is not None:
+            return self._given
+        pool, wanted = self._default, get_num_threads()
+        if pool is None or pool.num_threads != wanted:
+            if pool is not None:
+                pool.close()
+            self._default = pool = ThreadPool(wanted, device_id=self.device_id)
+        return pool
 
     @property
     def cuda_stream(self) -> None:
@@ -95,15 +186,9 @@ class EvalContext:
         return None
 
     @property
-    def pool(self) -> ThreadPool:
-        """The threads, started when they are first asked for, and anew in a process that was forked."""
-        with _lock:
-            wanted = (os.getpid(), self.num_threads)
-            if self._pool is None or self._made_for != wanted:
-                if self._pool is not None and self._made_for[0] == wanted[0]:
-                    self._pool.close(0)
-                self._pool, self._made_for = ThreadPool(self.num_threads, "dali-lab-dynamic"), wanted
-            return self._pool
+    def pool(self) -> Workers:
+        """The running threads of :attr:`thread_pool`."""
+        return self.thread_pool.workers
 
     def evaluate_all(self) -> None:
         """Run all that was called here in deferred mode and is still of use to somebody."""

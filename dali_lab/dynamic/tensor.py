@@ -149,7 +149,7 @@ def _made(data: Any, dtype: Any, device: Any, layout: str | None) -> Tensor:
         letters = layout if layout is not None and len(layout) == array.ndim else ""
         made = Tensor._holding(Samples.of([array], letters))
         if dtype is not None and dtype.kind is DType.Kind.enum:
-            made = Tensor._holding(made.samples.replaced(dtype=dtype.type_id))
+            made = Tensor._holding(made.samples.replaced(dtype=dtype.element))
     return made._converted(dtype, layout, device)
 
 

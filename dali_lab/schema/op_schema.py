@@ -83,6 +83,23 @@ class OpSchema:
         """The layouts that an input may have, or an empty list where it may have any."""
         return [TensorLayout(layout) for layout in self._operator.inputs[index].layouts or ()]
 
+    def GetInputDevice(
+        self, index: int, actual_device: str | None = None, operator_device: str | None = None
+    ) -> str | None:
+        """Where an input is read: on the CPU for positions and sizes, else where the operator runs.
+
+        Parameters
+        ----------
+        index
+            Number of the input; that of one which there is not is taken as any other.
+        actual_device
+            Where the input is, if that is known.
+        operator_device
+            Where the operator runs.
+        """
+        reads_there = index in self._operator.cpu_inputs and "mixed" not in self._operator.devices
+        return "cpu" if reads_there else operator_device
+
     def GetArgumentNames(self, include_hidden: bool = False) -> list[str]:
         """The arguments, in the order of the alphabet; old names are not among them."""
         table = self._operator.argument_table

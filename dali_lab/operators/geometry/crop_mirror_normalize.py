@@ -144,8 +144,13 @@ class CropMirrorNormalize(Windowed):
         constant = "mean" not in call.batches and "std" not in call.batches
         known = self._constants.get(channels) if constant else None
         if known is None or len(known[0]) < call.count:
-            mean, std = call.vectors("mean", channels), call.vectors("std", channels)
-            known = normalize.normalization(mean, std, self.value("scale"), self.value("shift"))
+            if constant and not len(self.value("mean")) and not len(self.value("std")):
+                # As in NVIDIA DALI: values stay as they are, without `scale` and `shift`. One empty list is refused.
+                plain = np.zeros((call.count, channels), np.float32)
+                known = normalize.normalization(plain, plain + 1, 1.0, 0.0)
+            else:
+                mean, std = call.vectors("mean", channels), call.vectors("std", channels)
+                known = normalize.normalization(mean, std, self.value("scale"), self.value("shift"))
             if constant:
                 self._constants[channels] = known
         mean, inverse = known
