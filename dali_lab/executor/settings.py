@@ -193,7 +193,7 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
     return Settings(**values)
 
 
-def _cache(value: Any) -> str:
+def _cache(value: object) -> str:
     """``"off"``, ``"memory"`` or the path of a folder."""
     if value is None:
         return "off"

@@ -52,7 +52,7 @@ class DataBatch:
     provide_label: list[DataDesc] = field(default_factory=list)
 
 
-def _array(output: Any) -> NDArray:
+def _array(output: TensorList) -> NDArray:
     array: NDArray = np.asarray(output.as_cpu().as_array()).view(NDArray)
     return array
 

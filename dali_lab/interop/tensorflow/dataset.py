@@ -236,7 +236,7 @@ def _renamed(name: str, value: Any, older: Any) -> Any:
     return tuple(older) if isinstance(older, list) else older
 
 
-def _declared_types(types: Any) -> Any:
+def _declared_types(types: object) -> Any:
     every = types if isinstance(types, tuple) else (types,)
     if not every or not all(isinstance(kind, tf.DType) for kind in every):
         raise TypeError(

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError
-from dali_lab.model.tensor_list import TensorListGPU
+from dali_lab.model.tensor_list import TensorList, TensorListGPU
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import find_operator
 
@@ -127,7 +127,7 @@ class Run:
         self._pipeline.close()
 
 
-def dense(index: int, output: Any) -> Array:
+def dense(index: int, output: TensorList) -> Array:
     """The samples of an output as one array.
 
     Raises
@@ -196,12 +196,12 @@ def of_declared_type(index: int, array: Array, wanted: tf.DType) -> Array:
     return array
 
 
-def on_a_gpu(output: Any) -> bool:
+def on_a_gpu(output: object) -> bool:
     """Whether the samples are in the memory of a GPU, rather than placed there in the graph alone."""
     return isinstance(output, TensorListGPU) and len(output) > 0 and output[0].__dlpack_device__()[0] != 1
 
 
-def sparse_parts(output: Any) -> tuple[Array, Array, Array]:
+def sparse_parts(output: TensorList) -> tuple[Array, Array, Array]:
     """The samples of an output as the parts of one sparse tensor.
 
     Returns
