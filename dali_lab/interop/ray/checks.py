@@ -12,6 +12,7 @@ import ray.data
 from dali_lab.checking.journal import part_of, plain
 from dali_lab.checking.walk import Part, Walk
 from dali_lab.graph.graph import Graph
+from dali_lab.interop.ray.failures import explaining
 from dali_lab.interop.ray.node import on_a_node
 
 TASKS_EACH = 4
@@ -43,7 +44,12 @@ def cluster_walk(graph: Graph, walk: Walk, first: int, tell: Callable[[int], Non
 
     data = ray.data.from_items(firsts, override_num_blocks=len(firsts)).map_batches(check, batch_size=1)
     data.context.execution_options.preserve_order = True
-    for row in data.iter_rows():
+    rows = iter(data.iter_rows())
+    while True:
+        with explaining():
+            row = next(rows, None)
+        if row is None:
+            return
         for found in json.loads(row["parts"]):
             part = part_of(found)
             yield part

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 
 from dali_lab.interop.ray.engines import POSITION
+from dali_lab.interop.ray.failures import explaining
 from dali_lab.interop.ray.progress import merged
 from dali_lab.interop.ray.share import Context, Rest, Share, set_share, share_of
 from dali_lab.interop.ray.tables import Samples, to_samples
@@ -60,9 +61,7 @@ class BatchIterator:
         self._begin()
         given = 0
         last: dict[str, Samples] | None = None
-        for table in self._source.iter_batches(
-            batch_size=None, batch_format="pyarrow", prefetch_batches=self._prefetch
-        ):
+        for table in self._tables():
             for number, samples in _parts(table):
                 self._note(number)
                 given += 1
@@ -72,6 +71,19 @@ class BatchIterator:
             for _ in range(self._share.steps(self._epoch) - given):
                 yield self._converted({name: values[:0] for name, values in last.items()}, None)
         self._ended = True
+
+    def _tables(self) -> Iterator[Table]:
+        """The blocks; errors are those of the pipeline, or say what is wrong with the cluster."""
+        with explaining():
+            tables = iter(
+                self._source.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=self._prefetch)
+            )
+        while True:
+            with explaining():
+                table = next(tables, None)
+            if table is None:
+                return
+            yield table
 
     def _begin(self) -> None:
         self._epoch += self._ended

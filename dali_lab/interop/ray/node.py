@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+NO_PACKAGE = "has no package dali_lab that fits"
+"""Words of the error of a node without this package."""
+
+INSTALL = "install the same release on all nodes, or name it in runtime_env={'pip': ['dali-lab[ray]']}"
+"""What to do about it."""
+
 
 def on_a_node(module: str, name: str) -> Callable[..., Any]:
     """A function of ``dali_lab.interop.ray`` that is looked up where it is called.
@@ -17,6 +23,8 @@ def on_a_node(module: str, name: str) -> Callable[..., Any]:
         The module there, and the function.
     """
 
+    words, remedy = NO_PACKAGE, INSTALL
+
     def call(*arguments: object) -> Any:
         import importlib
 
@@ -25,10 +33,7 @@ def on_a_node(module: str, name: str) -> Callable[..., Any]:
         except (ImportError, AttributeError) as error:
             import platform
 
-            raise RuntimeError(
-                f"the node '{platform.node()}' has no package dali_lab that fits ({error}): install the same release on"
-                " all nodes, or name it in runtime_env={'pip': ['dali-lab[ray]']}"
-            ) from None
+            raise RuntimeError(f"the node '{platform.node()}' {words} ({error}): {remedy}") from None
         return found(*arguments)
 
     return call
