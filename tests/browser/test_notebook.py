@@ -63,7 +63,8 @@ DEAD_WIDGET = """async () => {
 
 def save(tab: Tab, read: Any) -> Any:
     """Save the notebook that is shown; what is in the file then."""
-    tab.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    # One save at a time: those that overtake each other leave a notebook that nobody has signed.
+    tab.page.evaluate("window.jupyterapp.commands.execute('docmanager:save').then(() => null)")
     return read()
 
 

@@ -13,6 +13,8 @@ const MIME = 'application/vnd.dali-lab.editor+json';
 const WIDGET = 'application/vnd.jupyter.widget-view+json';
 const SVG = 'image/svg+xml';
 const HTML = 'text/html';
+/** Milliseconds after which a kernel that gave no answer is asked again. */
+const RETRY = 500;
 
 /** The members of a notebook panel that are used here. */
 type NotebookLike = DocumentRegistry.IModel & { content: { rendermime: IRenderMimeRegistry } } & Widget;
@@ -57,6 +59,7 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
   private model: IRenderMime.IMimeModel | null = null;
   private shown: 'nothing' | 'widget' | 'picture' = 'nothing';
   private widgetId = '';
+  private again = 0;
   /** A preview's widgets send no event about their pictures, so their DOM is watched. */
   private readonly watcher = new MutationObserver(() => {
     this.keepPreview();
@@ -87,6 +90,7 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
   }
 
   override dispose(): void {
+    window.clearTimeout(this.again);
     this.session.kernelChanged.disconnect(this.changed, this);
     this.session.connectionStatusChanged.disconnect(this.changed, this);
     this.watcher.disconnect();
@@ -99,14 +103,19 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
 
   /** Shows the widget as soon as it can be had, and the picture while there is no kernel. */
   private async check(): Promise<void> {
+    window.clearTimeout(this.again);
     const kernel = this.session.session?.kernel;
     if (this.shown === 'nothing' || (this.shown === 'widget' && !kernel)) this.showPicture();
     if (this.shown === 'widget') return;
     const id = this.widgetId;
-    const alive = await lives(kernel, id).catch(() => false);
+    const alive = await lives(kernel, id).catch(() => 'unknown' as const);
     // Meanwhile another check may have come to its end, or the output may have gone.
-    if (alive && id === this.widgetId && !this.isDisposed && this.model && !this.showsWidget())
-      await this.showWidget(this.model);
+    if (!alive || id !== this.widgetId || this.isDisposed || !this.model || this.showsWidget()) return;
+    // A connection that is made anew drops the question, and widgets may be registered after the notebook is shown.
+    if (alive === 'unknown' || !this.rendermime.mimeTypes.includes(WIDGET)) {
+      window.clearTimeout(this.again);
+      this.again = window.setTimeout(() => this.changed(), RETRY);
+    } else await this.showWidget(this.model);
   }
 
   private showsWidget(): boolean {
@@ -136,7 +145,6 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
   }
 
   private async showWidget(model: IRenderMime.IMimeModel): Promise<void> {
-    if (!this.rendermime.mimeTypes.includes(WIDGET)) return;
     const renderer = this.rendermime
       .getFactory(WIDGET)
       ?.createRenderer({ ...this.options, mimeType: WIDGET });

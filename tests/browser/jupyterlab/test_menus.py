@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser.jupyterlab.document import EDITOR, Document, picture_text, small_text
+from tests.browser.lab import Lab
 
 
 def test_launcher_new_graph_and_a_folder_that_makes_a_reader(shown: Document) -> None:
@@ -59,6 +60,13 @@ def settings(shown: Document) -> Iterator[Callable[[dict[str, Any]], None]]:
     write({})
 
 
+def in_front(lab: Lab) -> list[str]:
+    """The document that each saved workspace shows in front."""
+    texts = [file.read_text() for file in (lab.place / "workspaces").glob("*")]
+    layouts = [json.loads(text)["data"].get("layout-restorer:data", {}) for text in texts if text]
+    return [layout.get("main", {}).get("current", "") for layout in layouts]
+
+
 def test_menus_settings_themes_and_the_notebook(shown: Document, settings: Callable[[dict[str, Any]], None]) -> None:
     settings({"palette": False, "samples": 2})
     shown.open("note.dali.json", picture_text())
@@ -87,8 +95,7 @@ def test_menus_settings_themes_and_the_notebook(shown: Document, settings: Calla
     both = {"Open in Notebook", "Copy as Python"}
     shown.wait(lambda: both <= set(labels.all_inner_texts()), "the menu of a file lacks something")
     shown.page.keyboard.press("Escape")
-    saved = lambda: [file.read_text() for file in (shown.lab.place / "workspaces").glob("*")]  # noqa: E731
-    shown.wait(lambda: any("note.dali.json" in text for text in saved()), "the workspace was not saved")
+    shown.wait(lambda: "dali-lab:note.dali.json" in in_front(shown.lab), "the workspace was not saved")
     shown.page.goto(f"{shown.lab.address}/lab/workspaces/tests")
     shown.page.wait_for_selector("#jp-MainLogo")
     shown.wait(lambda: shown.ask("(widget) => widget?.context?.path") == "note.dali.json", "it does not come back")
