@@ -31,7 +31,8 @@ from dali_lab.gallery import load_gallery
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import problems
 
-SECONDS = 10
+SECONDS = 30
+"""CPU time for a file: what a busy machine takes from it does not count."""
 EMPTY_PICTURE = (
     png.SIGNATURE
     + png._chunk(b"IHDR", bytes([0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]))
@@ -104,7 +105,7 @@ def damaged(content: bytes, chance: random.Random, others: list[bytes]) -> bytes
 
 
 def _late(number: int, frame: FrameType | None) -> None:
-    raise TimeoutError(f"took more than {SECONDS} s")
+    raise TimeoutError(f"took more than {SECONDS} s of CPU time")
 
 
 def read(content: bytes) -> Graph:
@@ -144,13 +145,13 @@ def run(count: int, first: int = 0, tell: Callable[[str], None] | None = None) -
     warnings.simplefilter("ignore")
     files, states = seeds(), checkpoints()
     found: collections.Counter[str] = collections.Counter()
-    before: Any = signal.signal(signal.SIGALRM, _late)
+    before: Any = signal.signal(signal.SIGPROF, _late)
     try:
         for number in range(first, first + count):
             chance = random.Random(number)
             content = damaged(chance.choice(files), chance, files)
             state = damaged(chance.choice(states), chance, files)
-            signal.alarm(SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             try:
                 for part in (read_others, restore, read):
                     try:
@@ -164,11 +165,11 @@ def run(count: int, first: int = 0, tell: Callable[[str], None] | None = None) -
                 if tell is not None:
                     tell(f"seed {number}: {type(error).__name__}: {str(error)[:300]}")
             finally:
-                signal.alarm(0)
+                signal.setitimer(signal.ITIMER_PROF, 0)
             if tell is not None and (number + 1) % 10_000 == 0:
                 tell(f"{number + 1}: {dict(found)}")
     finally:
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGPROF, before)
     return found
 
 

@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-SECONDS = 20.0
-"""Time without a new file after which the process counts as hanging; its start may take longer."""
-_STARTING = 300.0
+SECONDS = 60.0
+"""CPU time for a file after which the process counts as hanging: kernels may be compiled for it."""
+_SILENT = 300.0
+"""Time without a new file after which it does, whatever it waits for; a start may take as long."""
 
 
 def run(
@@ -48,6 +49,15 @@ def run(
     return found
 
 
+def _cpu(process: int) -> float:
+    """Seconds of CPU time that a process has taken; 0 where it has ended."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _process(
     name: str, first: int, count: int, found: collections.Counter[str], tell: Callable[[str], None], end: float
 ) -> int:
@@ -64,13 +74,17 @@ def _process(
         watch.register(process.stdout, selectors.EVENT_READ)
         watch.register(process.stderr, selectors.EVENT_READ)
         latest, rest, errors, complete, hung = first - 1, b"", b"", False, False
+        heard, spent = time.monotonic(), 0.0
         while watch.get_map():
-            ready = watch.select(_STARTING if latest < first else SECONDS)
-            if not ready:
-                hung = True
-                break
+            ready = watch.select(5.0)
             if time.monotonic() > end:
                 break
+            if not ready:
+                hung = time.monotonic() - heard > _SILENT or (latest >= first and _cpu(process.pid) - spent > SECONDS)
+                if hung:
+                    break
+                continue
+            heard, spent = time.monotonic(), _cpu(process.pid)
             for key, _ in ready:
                 data = os.read(key.fd, 1 << 16)
                 if not data:
