@@ -83,6 +83,9 @@ def _evaluate(wanted: Outcome) -> None:
     # Results that others still hold are kept too, so that nothing is run twice.
     outcomes = [outcome for number in sorted(calls) if (outcome := _waiting.get(number)) and not outcome.done]
     outcomes = list(dict.fromkeys(outcomes))
+    for outcome in outcomes:
+        # Whether they succeed or fail, whoever asked is told: leaving a context does not run them again.
+        outcome.context.forget(outcome)
     slots = [slot for outcome in outcomes for slot in outcome.slots if slot.batch is None]
     single = wanted.count == 1
     key = repeated.key_of(next(iter(calls.values())), slots, single) if len(calls) == 1 else None

@@ -199,6 +199,10 @@ class EvalContext:
         """Note what :meth:`evaluate_all` is to run."""
         self._waiting.add(outcome)
 
+    def forget(self, outcome: Pending) -> None:
+        """Leave to whoever holds the outcome what becomes of it."""
+        self._waiting.discard(outcome)
+
     def __enter__(self) -> Self:
         _local.contexts.append(self)
         return self

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dali_lab.experimental.dynamic as ours
+from dali_lab.errors import DaliLabError
 from dali_lab.schema.samples import picture
 
 theirs = pytest.importorskip("nvidia.dali.experimental.dynamic")
@@ -74,6 +75,12 @@ def test_sources(name: str) -> None:
 def test_all_items_of_a_source() -> None:
     source = ours.ExternalSource([np.arange(2), np.arange(2) + 5])
     assert [np.asarray(item.tensors[1]).tolist() for item in source.captured(2)] == [[0, 1], [5, 6]]
+
+
+def test_a_failure_is_raised_once() -> None:
+    with ours.EvalContext(), pytest.raises(DaliLabError, match="no layout") as caught:
+        ours.resize(np.zeros((3, 3), np.uint8), size=2)
+    assert caught.traceback  # holds the call, which leaving the context did not run again
 
 
 def test_checkpoints_of_generators(tmp_path: Path) -> None:
