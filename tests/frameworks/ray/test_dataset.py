@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import ray
 import torch
 
 from dali_lab import Pipeline, fn
