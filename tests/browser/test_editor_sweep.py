@@ -33,9 +33,16 @@ def test_a_blur_is_swept_by_sigma_and_two_arguments_make_a_sheet(tab: Tab, app: 
         return bool(now["brightness"] != before["brightness"] and now["contrast"] != before["contrast"])
 
     steady(tab, taken, "a click does not take both values")
+    # The sheet is made anew, and the button that was pressed keeps the keys.
+    steady(
+        tab,
+        lambda: sheet.locator("img").count() == 20 and sheet.locator("button:focus").count() == 1,
+        "the pressed button loses the keys",
+    )
     page.keyboard.press("Control+z")
     steady(
         tab,
         lambda: app.session.store.document["nodes"]["brightness_contrast"]["arguments"] == before,
         "undo is not one step",
     )
+    steady(tab, lambda: sheet.locator("button:focus").count() == 1, "the pressed button loses the keys by undoing")

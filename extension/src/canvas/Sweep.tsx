@@ -57,7 +57,9 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
     candidates.find(({ important }) => important) ??
     candidates[0];
   const other = candidates.find(({ name }) => name === second && name !== argument?.name);
-  const [shots, setShots] = useState<Shot[]>([]);
+  const what = JSON.stringify([id, argument?.name, other?.name]);
+  const [found, setFound] = useState<{ what: string; shots: Shot[] }>({ what, shots: [] });
+  const shots = found.what === what ? found.shots : [];
 
   useEffect(() => {
     if (!argument) return;
@@ -85,12 +87,24 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
         error: result.errors[index] ?? null,
       }));
     };
+    const made: Shot[] = [];
+    const release = (shots: Shot[]): void => {
+      for (const { url } of shots) if (url) browserPictures.release(url);
+    };
     const all = async (): Promise<void> => {
-      const found: Shot[] = [];
       for (const against of rows) {
-        found.push(...(await row(against)));
-        if (!current) return;
-        setShots([...found]);
+        const shots = await row(against);
+        if (!current) {
+          release(shots);
+          return;
+        }
+        made.push(...shots);
+        const whole = made.length === rows.length * values.length;
+        // Rows that are on their way keep the place of those before: the button that has the focus stays.
+        setFound((before) => ({
+          what,
+          shots: [...made, ...(whole || before.what !== what ? [] : before.shots.slice(made.length))],
+        }));
       }
     };
     all().catch((error: unknown) => {
@@ -98,12 +112,9 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
     });
     return () => {
       current = false;
-      setShots((before) => {
-        for (const { url } of before) if (url) browserPictures.release(url);
-        return before;
-      });
+      release(made);
     };
-  }, [editor, id, argument, other, sample, revision]);
+  }, [editor, id, what, argument, other, sample, revision]);
 
   if (!argument) return <p className="muted hint">{t('%1 has no argument to sweep.', id)}</p>;
   // One reason for all is said once.
@@ -141,16 +152,12 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
           data-testid="sweep"
           style={other ? { gridTemplateColumns: `repeat(${columnsOf(shots)}, auto)` } : undefined}
         >
-          {shots.map((shot) => {
+          {shots.map((shot, index) => {
             const { value, other: against, url, error } = shot;
             const words =
               against === undefined ? formatValue(value) : `${formatValue(value)} · ${formatValue(against)}`;
             return (
-              <figure
-                key={JSON.stringify([value, against])}
-                className="sample stack"
-                title={t('Click to take this value')}
-              >
+              <figure key={index} className="sample stack" title={t('Click to take this value')}>
                 {url ? (
                   <button type="button" className="plain-button" onClick={() => take(shot)}>
                     <img src={url} alt={t('%1 at %2', argument.name, words)} draggable={false} />
