@@ -108,7 +108,7 @@ def apply_auto_augment(policy: Policy, data: Any, seed: int | None = None, **kwa
         If the policy is empty, or an argument is taken by none of its augmentations.
     """
     if len(policy.sub_policies) == 0:
-        raise ArgumentError(f"the policy '{policy.name}' is empty", argument="policy")
+        raise ArgumentError(f"Cannot run empty policy. Got {policy!r} in `apply_auto_augment` call.", argument="policy")
     length = max(len(sub_policy) for sub_policy in policy.sub_policies)
     luck = draw(seed, range=[0, 1], shape=(length,), dtype=dtypes.FLOAT)
     sub_policy = draw(seed, values=list(range(len(policy.sub_policies))), dtype=dtypes.INT32)

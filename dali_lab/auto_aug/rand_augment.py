@@ -91,10 +91,13 @@ def apply_rand_augment(
         If a number is out of range, there are no augmentations, or an argument is taken by none of them.
     """
     if not isinstance(n, int) or n < 0:
-        raise ArgumentError(f"must be a whole number of at least 0, not {n!r}", argument="n")
+        raise ArgumentError(
+            f"The number of operations to apply `n` must be a non-negative integer, got {n!r}", argument="n"
+        )
     need_bins(num_magnitude_bins)
     if not isinstance(m, int) or not 0 <= m < num_magnitude_bins:
-        raise ArgumentError(f"must be a whole number in [0, {num_magnitude_bins - 1}], not {m!r}", argument="m")
+        message = f"`m` must be an integer from `[0, {num_magnitude_bins - 1}]` range. Got {m!r}."
+        raise ArgumentError(message, argument="m")
     if n == 0:
         warnings.warn("with n=0 nothing is augmented", stacklevel=2)
         return data

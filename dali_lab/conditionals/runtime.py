@@ -168,8 +168,9 @@ def _check_defined(values: list[Any], names: tuple[str, ...], branch: int) -> No
     for name, value in zip(names, values, strict=False):
         if isinstance(value, Undefined):
             raise GraphError(
-                f"the variable '{name}' must also be initialized in the `{('if', 'else')[branch]}` branch:"
-                " it is used later on, and both branches of a condition on a node have to give it a value",
+                "Encountered inconsistent outputs out of the `if/else` control flow statement. Variables need to be"
+                f" initialized in every code path (both `if` branches). Variable '{name}' must also be initialized in"
+                f" the `{('if', 'else')[branch]}` branch.",
                 origin=user_line(),
             )
 
@@ -179,7 +180,9 @@ def _check_returns(true: list[Any], false: list[Any], outputs: int) -> None:
     if (left is nothing) != (right is nothing):
         missing = "if" if left is nothing else "else"
         raise GraphError(
-            f"the `{missing}` branch must also have a return statement: the other branch of the condition has one",
+            "Encountered inconsistent outputs out of the `if/else` control flow statement. Variables need to be"
+            " initialized in every code path (both `if` branches). The"
+            f" `{missing}` branch must also have a return statement.",
             origin=user_line(),
         )
     for values in (true, false):
@@ -212,8 +215,10 @@ def _merge(stack: ConditionStack, predicate: DataNode, true: Any, false: Any, na
     """Join the values that both branches gave to a variable."""
     if _shape(true) != _shape(false):
         raise GraphError(
-            f"the two branches give '{name}' different structures: {_shape(true)} in the `if` branch and"
-            f" {_shape(false)} in the `else` branch; they must nest in the same way",
+            "Divergent data found in different branches of `if/else` control flow statement. Variables in all code"
+            " paths are merged into common output batches. The values assigned to a given variable need to have the"
+            f" same nesting structure in every code path (both `if` branches). For the variable '{name}',"
+            f" 'If' output structure: {_shape(true)}, 'Else' output structure: {_shape(false)}",
             origin=user_line(),
         )
     if isinstance(true, DataNode):
@@ -278,7 +283,8 @@ def _logical(value: object, name: str, side: str) -> DataNode:
     node = value if isinstance(value, DataNode) else constant_node(value)
     if node.device == "gpu":
         raise GraphError(
-            f"the {side} side of '{name}' is on the GPU; logical expressions take scalars of bool on the CPU",
+            f"Logical expression `{name}` is restricted to scalar (0-d tensors) inputs of `bool` type, that are placed"
+            f" on CPU. Got a GPU input on the {side} side in logical expression.",
             origin=user_line(),
         )
     with suggesting(""):

@@ -176,7 +176,7 @@ def _samples(data: Iterable[Any]) -> list[Any]:
 def _of_tensors(tensors: list[Tensor], dtype: Any) -> Batch:
     if not tensors:
         if dtype is None:
-            raise ValueError("an empty batch needs a dtype")
+            raise ValueError("Element type of an empty batch is not known: an empty batch needs a dtype")
         return Batch._holding(Samples.empty(dtype.element))
     first = tensors[0]
     for index, each in enumerate(tensors):

@@ -28,8 +28,6 @@ from dali_lab.schema.arguments import is_array
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 
-_warned: set[str] = set()
-
 
 def traced_call(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Implementation of ``fn.<name>(*inputs, **kwargs)``: record a call as the operator asks for it."""
@@ -196,7 +194,8 @@ def _as_node(operator: type[Operator], item: object, index: int) -> DataNode:
             why = f": {error}"
     name = operator.inputs[min(index, len(operator.inputs) - 1)].name if operator.inputs else str(index)
     raise ArgumentTypeError(
-        f"input {index} ({name}) must be a DataNode, got {item!r} ({type(item).__name__}){why}",
+        f"input {index} ({name}) is {item!r} ({type(item).__name__}){why}; expected inputs of type 'DataNode', list of"
+        " 'DataNode' or convertible to constant nodes.",
         operator=operator.name,
     )
 
@@ -224,15 +223,17 @@ def _sort_arguments(
                 f"there is no argument '{key}'{nearest(key, known)}", operator=operator.name, argument=key
             )
         if arg.removed:
-            _warn_once(f"{operator.name}.{key}", f"fn.{operator.name}: the argument '{key}' no longer has any effect")
+            _warn_of_removed(key)
             continue
         if arg.renamed_to:
-            _warn_once(
-                f"{operator.name}.{key}",
-                f"fn.{operator.name}: the argument '{key}' is now called '{arg.renamed_to}'",
+            message = (
+                f"The argument `{key}` is a deprecated alias for `{arg.renamed_to}`. Use `{arg.renamed_to}` instead."
             )
+            warnings.warn(message, DeprecationWarning, stacklevel=user_stacklevel())
             if arg.renamed_to in kwargs:
-                raise ArgumentTypeError(f"given together with its successor '{arg.renamed_to}'", argument=key)
+                raise ArgumentTypeError(
+                    f"unexpected argument '{key}' beside its successor '{arg.renamed_to}'", argument=key
+                )
             key, arg = arg.renamed_to, operator.argument_table[arg.renamed_to]
         if arg.tensor and recorder is not None and not isinstance(value, DataNode):
             adopted = recorder.adopted(value)
@@ -268,10 +269,11 @@ def _sort_arguments(
     return arguments, connections, name, preserve, device
 
 
-def _warn_once(key: str, message: str) -> None:
-    if key not in _warned:
-        _warned.add(key)
-        warnings.warn(message, DeprecationWarning, stacklevel=user_stacklevel())
+def _warn_of_removed(key: str) -> None:
+    message = f"The argument `{key}` is no longer used and will be removed in a future release."
+    if key == "seed":
+        message = 'The argument "seed" should not be used with operators that don\'t use random numbers.'
+    warnings.warn(message, DeprecationWarning, stacklevel=user_stacklevel())
 
 
 def build_graph(

@@ -82,7 +82,8 @@ class PipelineIterator:
             warnings.warn("fill_last_batch is now last_batch_policy", DeprecationWarning, stacklevel=user_stacklevel())
             last_batch_policy = LastBatchPolicy.FILL if fill_last_batch else LastBatchPolicy.PARTIAL
         if not isinstance(last_batch_policy, LastBatchPolicy):
-            raise ArgumentTypeError(f"takes a LastBatchPolicy, got {last_batch_policy!r}", argument="last_batch_policy")
+            message = f"Wrong type for `last_batch_policy`. Takes a LastBatchPolicy, got {last_batch_policy!r}"
+            raise ArgumentTypeError(message, argument="last_batch_policy")
         self._last_batch_policy = last_batch_policy
         self._last_batch_padded = bool(last_batch_padded)
         self._size = int(size)
@@ -117,10 +118,14 @@ class PipelineIterator:
 
     def _check_size(self) -> None:
         if self._size == 0:
-            raise IteratorError("cannot be 0", argument="size")
+            raise IteratorError("Size cannot be 0", argument="size")
         if self._size < 0 and not self._reader_name:
             if self._num_gpus > 1:
-                raise IteratorError("must be given for several pipelines (or reader_name)", argument="size")
+                raise IteratorError(
+                    "must be given for several pipelines, or reader_name. Negative size is supported only for a single"
+                    " pipeline",
+                    argument="size",
+                )
             # The end is where the pipeline ends, so there is no last batch to care for.
             self._last_batch_policy, self._last_batch_padded = LastBatchPolicy.FILL, False
         if self._reader_name and self._size > 0:
@@ -206,8 +211,8 @@ class PipelineIterator:
         except StopIteration:
             if all(not pipeline.is_restored_from_checkpoint for pipeline in self._pipes):
                 raise RuntimeError(
-                    "there is no data in the pipeline: with last_batch_policy PARTIAL the shard may be smaller than a"
-                    " batch"
+                    "It seems that there is no data in the pipeline. This may happen if `last_batch_policy` is set to"
+                    " PARTIAL and the requested batch size is greater than the shard size."
                 ) from None
             # Restored at the end of an epoch: iteration begins with that end.
             self._end_is_due = self._auto_reset

@@ -127,9 +127,11 @@ def checked_batch(
         raise OperatorError(f"got a batch of {len(batch)} samples; the largest batch of this pipeline has {limit}")
     if len(batch):
         if dtype is not None and batch.dtype != dtype:
-            raise OperatorError(f"expects data of type {dtype}, got {batch.dtype}")
+            raise OperatorError(
+                f"ExternalSource expected data of type {dtype.name.lower()} and got: {batch.dtype.name.lower()}"
+            )
         if ndim is not None and batch.ndim != ndim:
-            raise OperatorError(f"expects data with {ndim} dimensions, got {batch.ndim}")
+            raise OperatorError(f"ExternalSource expected data with {ndim} dimensions and got {batch.ndim} dimensions")
         if layout and len(layout) != batch.ndim:
             raise OperatorError(f"the layout '{layout}' cannot describe data with {batch.ndim} dimensions")
     if copy:

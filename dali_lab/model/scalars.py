@@ -38,7 +38,8 @@ class ScalarConstant:
             dtype = dtype if dtype is not None else to_dali_type(own_type)
             value = value.item()
         if isinstance(value, NamedEnum) or not isinstance(value, (bool, int, float)):
-            raise TypeError(f"a scalar constant is a bool, an int or a float, not {type(value).__name__}")
+            found = f"{type(value).__module__}.{type(value).__qualname__}"
+            raise TypeError(f"Expected scalar value of type 'bool', 'int' or 'float', got {found}")
         if dtype is None:
             dtype = BOOL if isinstance(value, bool) else INT32 if isinstance(value, int) else FLOAT
         self.dtype = DALIDataType(dtype)

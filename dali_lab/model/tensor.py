@@ -27,7 +27,7 @@ def checked_layout(layout: str | None, ndim: int, kind: str) -> str:
 def reinterpreted(batch: Batch, new_type: DALIDataType) -> Batch:
     """The batch with its elements seen as another type of the same size; otherwise raises :class:`DaliLabError`."""
     if numpy_dtype(new_type).itemsize != batch.itemsize:
-        raise DaliLabError(f"elements of {batch.dtype.name} cannot be seen as {new_type.name}, whose size differs")
+        raise DaliLabError(f"elements of {batch.dtype.name} cannot be seen as {new_type.name}: a different size")
     return batch.replaced(dtype=new_type)
 
 

@@ -120,7 +120,7 @@ class TensorListCPU:
             raise TypeError("a list of tensors is indexed by integers; use [tensors[i] for i in ...] for a part of it")
         count = len(self._batch)
         if not -count <= index < count:
-            raise IndexError(f"there is no sample {index} in a list of {count}")
+            raise IndexError(f"sample {index} is out of range: the list has {count} samples")
         return self._tensor._of(self._batch, index % count)
 
     def __iter__(self) -> Iterator[TensorCPU]:
@@ -145,7 +145,7 @@ class TensorListCPU:
             If there is no such sample; negative indices are not taken.
         """
         if not 0 <= index < len(self._batch):
-            raise DaliLabError(f"there is no sample {index} in a list of {len(self._batch)}")
+            raise DaliLabError(f"sample {index} is out of range: the list has {len(self._batch)} samples")
         return self._batch.array(index)
 
     def as_array(self) -> Array:
@@ -320,7 +320,8 @@ def _batch_of_tensors(items: Sequence[Any]) -> Batch:
         first = parts[0] if parts else part
         if part.dtype != first.dtype:
             raise TypeError(
-                f"the tensor at position {index} has type {part.dtype.name}, the first has {first.dtype.name}"
+                f"Tensors cannot have different data types. Tensor at position {index} has type '{part.dtype.name}'"
+                f" expected to have type '{first.dtype.name}'."
             )
         if part.ndim != first.ndim:
             raise TypeError(f"the tensor at position {index} has {part.ndim} dimensions, the first has {first.ndim}")

@@ -93,7 +93,7 @@ def pipeline_def(
             defined, enable_conditionals=enable_conditionals, debug=debug, **pipeline_kwargs
         )
     if getattr(fn, "_dali_lab_do_not_convert", False):
-        raise ValueError(f"{fn.__name__} defines a pipeline and cannot be marked with @do_not_convert")
+        raise ValueError(f"Pipeline definition cannot be marked with @do_not_convert. See {fn.__name__}")
     function = fn
 
     @functools.wraps(function)
@@ -163,6 +163,6 @@ def do_not_convert(func: Any = None) -> Any:
     if func is None:
         return do_not_convert
     if getattr(func, "_is_pipeline_def", False):
-        raise ValueError("a function that defines a pipeline cannot be marked with @do_not_convert")
+        raise ValueError("Pipeline definition cannot be marked with @do_not_convert.")
     func._dali_lab_do_not_convert = True
     return func

@@ -93,7 +93,7 @@ class PipelineFiles:
 
         if define_graph is not None:
             if not callable(define_graph):
-                raise TypeError("define_graph is a function; to write a file, say serialize(filename=...)")
+                raise TypeError("define_graph must be callable; to write a file, say serialize(filename=...)")
             self._trace(define_graph)
         self._settings.expectations(len(self.graph.outputs))  # what no pipeline can be built of is not written
         refuse_secrets(self.graph)
@@ -124,7 +124,8 @@ class PipelineFiles:
         from dali_lab.pipeline.pipeline import Pipeline
 
         if (serialized_pipeline is None) == (filename is None):
-            raise ValueError("give either serialized_pipeline or filename")
+            message = "serialized_pipeline and filename arguments are mutually exclusive."
+            raise ValueError(f"{message} Precisely one of them should be defined.")
         if filename is not None:
             serialized_pipeline = Path(filename).read_bytes()
         assert serialized_pipeline is not None

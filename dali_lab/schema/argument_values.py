@@ -236,17 +236,19 @@ class CalledSamples:
         kind = np.dtype(dtype)
         arg = self.operator.argument_table.get(name)
         wrong = None if arg is None else arg.outside(values)
-        allowed = "" if arg is None else arg.describe_range()
+        range_ = ""
         if wrong is None and kind.kind in "iu" and not np.can_cast(values.dtype, kind):
             limits = np.iinfo(kind)
             held = values if values.dtype.kind in "biu" else np.trunc(values)
             wrong = ~((held >= limits.min) & (held <= limits.max) & (held != float(2**63)))
-            allowed = f"the whole numbers from {limits.min} to {limits.max}"
+            range_ = f"the whole numbers from {limits.min} to {limits.max}"
         if wrong is not None and wrong.any():
             place = np.unravel_index(int(wrong.argmax()), wrong.shape)
             if sample is None and name in self.batches:
                 sample = int(place[0])
-            raise self.problem(f"{values[place]:g} is not in {allowed}", argument=name, sample=sample, frames=False)
+            value = values[place]
+            text = f"{value:g} is not in {range_}" if range_ or arg is None else arg.refusal(value)
+            raise self.problem(text, argument=name, sample=sample, frames=False)
         return values.astype(kind, copy=False)
 
     def _spread_frames(self, name: str, samples: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:

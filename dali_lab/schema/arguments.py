@@ -302,11 +302,11 @@ class Arg:
     def _check_range(self, value: float) -> None:
         low, high = self.minimum, self.maximum
         if math.isnan(value) and (low is not None or high is not None):
-            raise ArgumentError(f"nan is not in {self.describe_range()}", argument=self.name)
+            raise ArgumentError(self.refusal(value), argument=self.name)
         too_low = low is not None and (value < low or (self.exclusive_minimum and value == low))
         too_high = high is not None and value > high
         if too_low or too_high:
-            raise ArgumentError(f"{value:g} is not in {self.describe_range()}", argument=self.name)
+            raise ArgumentError(self.refusal(value), argument=self.name)
 
     def outside(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_] | None:
         """Mask of the values of a connected node that lie outside the allowed range; `None` where none does."""
@@ -316,6 +316,15 @@ class Arg:
         if self.maximum is not None:
             inside &= values <= self.maximum
         return None if inside.all() else ~inside
+
+    def refusal(self, value: float) -> str:
+        """What is said of a number outside the allowed range."""
+        both = self.minimum is not None and self.maximum is not None
+        return (
+            f"{value:g} is not in {self.describe_range()}"
+            if both
+            else f"must be {self.describe_range()}, not {value:g}"
+        )
 
     def describe_range(self) -> str:
         """The allowed range in words, or an empty string."""

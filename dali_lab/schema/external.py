@@ -69,14 +69,23 @@ def takes_argument(source: Callable[..., Any]) -> bool:
     ArgumentTypeError
         If it takes something else.
     """
-    problem = "must take no argument, or one positional argument that says which batch or sample is asked for"
+    problem = "The `source` callable must accept either 0 or 1 positional arguments to indicate whether it accepts the"
+    problem += " batch or sample indexing information."
     kinds = inspect.Parameter
+    refused = {
+        kinds.VAR_POSITIONAL: "var-positional argument `*",
+        kinds.VAR_KEYWORD: "var-keyword argument `**",
+        kinds.KEYWORD_ONLY: "keyword-only argument `",
+    }
     found = list(inspect.signature(source).parameters.values())
     for parameter in found:
-        if parameter.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD, kinds.KEYWORD_ONLY):
-            raise ArgumentTypeError(f"{problem}; it has '{parameter}'", argument="source")
+        if parameter.kind in refused:
+            found_one = f"Found {refused[parameter.kind]}{parameter.name}` which is not allowed."
+            raise ArgumentTypeError(f"{problem} {found_one}", argument="source")
     if len(found) > 1:
-        raise ArgumentTypeError(f"{problem}; it takes {len(found)}", argument="source")
+        raise ArgumentTypeError(
+            f"{problem} Found more than one positional argument, which is not allowed.", argument="source"
+        )
     return bool(found)
 
 

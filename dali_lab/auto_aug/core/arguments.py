@@ -20,11 +20,12 @@ def need_bins(num_magnitude_bins: object) -> None:
     """Refuse a number of magnitude bins that is not positive."""
     if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
         raise ArgumentError(
-            f"must be a positive whole number, not {num_magnitude_bins!r}", argument="num_magnitude_bins"
+            f"The `num_magnitude_bins` must be a positive integer, got {num_magnitude_bins!r}",
+            argument="num_magnitude_bins",
         )
 
 
 def need_some(augmentations: Sequence[Any]) -> None:
     """Refuse an empty list of augmentations."""
     if len(augmentations) == 0:
-        raise ArgumentError("is an empty list", argument="augmentations")
+        raise ArgumentError("The `augmentations` list cannot be empty", argument="augmentations")

@@ -36,12 +36,15 @@ class Policy:
     def __init__(self, name: str, num_magnitude_bins: int, sub_policies: Sequence[Sequence[Step]]) -> None:
         need_bins(num_magnitude_bins)
         if not isinstance(sub_policies, (list, tuple)):
-            raise ArgumentTypeError(f"must be a list, not {type(sub_policies).__name__}", argument="sub_policies")
+            message = f"The `sub_policies` must be a list or tuple of sub policies, not {type(sub_policies).__name__}"
+            raise ArgumentTypeError(message, argument="sub_policies")
         self.name = name
         self.num_magnitude_bins = num_magnitude_bins
         for sub_policy in sub_policies:
             if not isinstance(sub_policy, (list, tuple)):
-                raise ArgumentTypeError(f"must be lists of steps, not {sub_policy!r}", argument="sub_policies")
+                raise ArgumentTypeError(
+                    f"Each sub policy must be a list or tuple of steps, not {sub_policy!r}", argument="sub_policies"
+                )
             for step in sub_policy:
                 self._check(step)
         self.sub_policies = _with_names_of_their_own(sub_policies)

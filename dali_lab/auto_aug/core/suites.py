@@ -135,7 +135,7 @@ def choose(augmentations: Sequence[Augmentation], chosen: Any, caller: str, **ar
         if error.missing_args != ["shape"]:
             raise
         raise ArgumentError(
-            f"'{error.augmentation.name}' needs the height and width of the samples; give them to {caller}, for"
-            " instance from fn.peek_image_shape, or take the suite without use_shape",
+            f"`{error.augmentation.name}` needs the height and width of the samples; provide it as `shape` argument to"
+            f" `{caller}` call, for instance from fn.peek_image_shape, or take the suite without use_shape",
             argument="shape",
         ) from error

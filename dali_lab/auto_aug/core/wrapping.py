@@ -57,7 +57,10 @@ class Augmentation:
         places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         count = sum(parameter.kind in places for parameter in inspect.signature(op).parameters.values())
         if count < _OWN:
-            raise ArgumentTypeError(f"{op} takes {count} positional arguments, not the samples and a parameter")
+            raise ArgumentTypeError(
+                f"{op} accepts {count} positional argument(s), but the functions decorated with `@augmentation` take at"
+                " least two: the samples and a parameter"
+            )
 
     def __repr__(self) -> str:
         given = [f"{name}={value!r}" for name, value in self._settings.items() if value is not None]
@@ -112,7 +115,8 @@ class Augmentation:
         missing = [name for name in needed_arguments(self.op) if name not in kwargs]
         if missing:
             names = ", ".join(f"'{name}'" for name in missing)
-            raise MissingArgumentError(f"the augmentation '{self.name}' needs {names}", self, missing)
+            message = f"the augmentation '{self.name}' needs {names}, not provided to the call: {', '.join(missing)}"
+            raise MissingArgumentError(message, self, missing)
         accepted = accepted_arguments(self.op)
         return self.op(data, parameter, **{name: value for name, value in kwargs.items() if name in accepted})
 
@@ -149,8 +153,9 @@ class Augmentation:
             return constant(self._of_magnitudes(magnitudes), device=device)[own]
         if not isinstance(bin_, SignedBin):
             warnings.warn(
-                f"'{self.name}' negates magnitudes at random; make the bin with signed_bin() before samples part ways,"
-                " so that signs are drawn once",
+                f"'{self.name}' negates magnitudes at random, but unsigned `magnitude_bin` was passed to the"
+                " augmentation call; make the bin with signed_bin() before samples part ways, so that signs"
+                " are drawn once",
                 stacklevel=3,
             )
             bin_ = signed_bin(bin_)
@@ -174,7 +179,9 @@ class Augmentation:
         parts = made if isinstance(made, (list, tuple)) else (made,)
         if any(isinstance(part, DataNode) for part in parts):
             raise ArgumentTypeError(
-                f"of '{self.name}' must give numbers, computed once and kept, not nodes", argument="mag_to_param"
+                f"of '{self.name}' gives a node: the callback must return parameter that is `np.ndarray` or a number,"
+                " as it is computed once and kept",
+                argument="mag_to_param",
             )
         return np.array(made)
 
@@ -183,8 +190,9 @@ class Augmentation:
         for row in rows[1:]:
             if (row.shape, row.dtype) != (rows[0].shape, rows[0].dtype):
                 raise ArgumentError(
-                    f"of '{self.name}' gives {row.dtype} of shape {row.shape} beside {rows[0].dtype} of shape"
-                    f" {rows[0].shape}",
+                    f"of '{self.name}': the callback of an augmentation must return the arrays of the same type and"
+                    f" shape for all magnitudes. One has shape {rows[0].shape} and type {rows[0].dtype}, another has"
+                    f" shape {row.shape} and type {row.dtype}.",
                     argument="mag_to_param",
                 )
         return np.array(rows)
@@ -248,7 +256,8 @@ def augmentation(
             raise ArgumentTypeError(f"@augmentation takes a function, not {op!r}")
         if isinstance(op, Augmentation):
             raise ArgumentTypeError(
-                f"'{op.name}' is an augmentation already; change its settings by its method 'augmentation'"
+                "The `@augmentation` was applied to already decorated Augmentation. Change the settings of"
+                f" '{op.name}' by its method 'augmentation'"
             )
         kind = augmentation_cls or Augmentation
         return kind(op, mag_range, randomly_negate, mag_to_param, param_device, name)
@@ -279,5 +288,5 @@ def forbid_unused(augmentations: Iterable[Augmentation], kwargs: Mapping[str, An
     unused = [name for name in kwargs if name not in used]
     if unused:
         names = f"kwarg{'s' if unused[1:] else ''} `{', '.join(unused)}` {'are' if unused[1:] else 'is'}"
-        message = f"{caller}: none of the augmentations takes it. The {names} not used by any of the augmentations"
+        message = f"{caller}: none of the augmentations takes it. The {names} not used by any of the augmentations."
         raise ArgumentError(message, argument=unused[0])

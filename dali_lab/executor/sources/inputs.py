@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 Drawn = tuple[Sequence[Batch], dict[int, SampleError]]
 
 
+_PREVIOUS = {
+    "Type": "the previous iteration. Type in the previous iteration",
+    "Number of dimensions": "previous iteration. Dimensionality in the previous iteration",
+    "Layout": "previous iteration. Layout in the previous iteration",
+}
+_CURRENT = {"Type": "type is ", "Number of dimensions": "is ", "Layout": "is "}
+"""Words about a change that programs written for NVIDIA DALI look for."""
+
+
 class ExternalInput(Source):
     """Base of fed and Python inputs.
 
@@ -42,7 +51,7 @@ class ExternalInput(Source):
         """Data for one output as a batch, checked against the declaration."""
         external, expected = self.external, self.external.outputs[index]
         if layout and expected.layout and layout != expected.layout:
-            raise OperatorError(f"expects data with the layout '{expected.layout}', got '{layout}'")
+            raise OperatorError(f'Expected data with layout: "{expected.layout}" and got: "{layout}"')
         wanted: dict[str, Any] = {
             "layout": (expected.layout if layout is None else layout) or None,
             "dtype": expected.dtype,
@@ -79,11 +88,16 @@ class ExternalInput(Source):
             if not len(batch):
                 continue
             before = self._kinds.get(index, {})
-            kind = {"type": str(batch.dtype), "number of dimensions": batch.ndim, "layout": batch.layout}
+            kind = {
+                "Type": batch.dtype.name.lower(),
+                "Number of dimensions": batch.ndim,
+                "Layout": f'"{batch.layout}"' if batch.layout else "",
+            }
             for what, value in kind.items():
                 if before.get(what) and before[what] != value:
                     error = OperatorError(
-                        f"the {what} of the data changed from {before[what]} to {value or 'none'} between batches"
+                        f"{what} of the data fed to the external source has changed from {_PREVIOUS[what]} was"
+                        f" {before[what]} and the current {_CURRENT[what]}{value or 'none'}."
                     )
                     error.locate(self.external.node, self.external.operator)
                     raise error
@@ -121,7 +135,10 @@ class FedInput(ExternalInput):
         again = self._last if self.external.repeat_last else None
         batch = self._fed.take(wait=self.external.blocking and again is None)
         if batch is None and again is None:
-            error = OperatorError("no batch was fed: call feed_input or run(name=...) before each run")
+            error = OperatorError(
+                "no batch was fed: call feed_input or run(name=...) before each run. Where batches are prefetched, feed"
+                " as many before the first run, or `prefetch_queue_depth` in Pipeline constructor shall be set to 1"
+            )
             error.locate(self.external.node, self.external.operator)
             raise error
         self._last = batch if batch is not None else again

@@ -78,7 +78,8 @@ class WorkerPool:
     def __init__(self, sources: Sequence[External], count: int, method: str, pickler: Any, batch_size: int) -> None:
         if not isinstance(count, int) or count < 1:
             raise ArgumentError(
-                f"is {count!r}, and fn.external_source(parallel=True) needs at least one worker process",
+                "The external source cannot run in parallel mode without Python workers pool: fn.external_source("
+                f"parallel=True) needs at least one worker process, got {count!r}",
                 argument="py_num_workers",
             )
         if method not in multiprocessing.get_all_start_methods():

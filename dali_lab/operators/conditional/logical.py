@@ -20,11 +20,14 @@ def check_logical(batch: Batch, expression: str, side: str) -> None:
     OperatorError
         With the expression and its side.
     """
-    where = f"the {side} side of '{expression}'"
+    rule = f"Logical expression `{expression}` is restricted to scalar (0-d tensors) inputs of `bool` type, that are"
+    rule += " placed on CPU."
+    where = f"on the {side} side in logical expression."
     if batch.dtype is not BOOL:
-        raise OperatorError(f"{where} takes scalars of bool, got {batch.dtype}; compare with 0 to make it one")
+        found = f"an input of type `{batch.dtype.name.lower()}` {where} Compare it with 0 to make it a bool"
+        raise OperatorError(f"{rule} Got {found}")
     if batch.ndim:
-        raise OperatorError(f"{where} takes scalars, got tensors with {batch.ndim} dimensions")
+        raise OperatorError(f"{rule} Got a {batch.ndim}-d input {where}")
 
 
 @register

@@ -14,7 +14,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
 from dali_lab.model.dtypes import BOOL, FLOAT, INT16, UINT8, DALIDataType, numpy_dtype
 from dali_lab.operators.decoders.image import ENCODED, encoded_bytes
-from dali_lab.operators.decoders.numpy_format import HEAD, different_rows, parse_header, parsed_header
+from dali_lab.operators.decoders.numpy_format import HEAD, NumpyHeader, different_rows, parse_header, parsed_header
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register
 
 
@@ -49,8 +49,7 @@ class Numpy(Operator):
             self._kind = kind
         elif kind != self._kind:
             raise call.problem(
-                f"has {arrays.ndim} dimensions of {arrays.dtype.name}, those before it had {self._kind[1]} of"
-                f" {self._kind[0].name}: all arrays of a pipeline have one type and number of dimensions",
+                f"has {_kind_text(*kind)}, those before it had {_kind_text(*self._kind)}. {_alike(kind, self._kind)}",
                 sample=0,
                 source=arrays.sources[0] if arrays.sources is not None else None,
             )
@@ -72,10 +71,10 @@ class Numpy(Operator):
                 raise call.problem(f"cannot decode the array: {error}", sample=index, source=source) from error
             if wanted is not None:
                 array = converted(Batch.of([array]), wanted).array(0)
-            if rows and (array.dtype, array.ndim) != (rows[0].dtype, rows[0].ndim):
+            kind, first = ((each.dtype, each.ndim) for each in (array, rows[0] if rows else array))
+            if kind != first:
                 raise call.problem(
-                    f"has {array.ndim} dimensions of {array.dtype}, sample {call.start} has {rows[0].ndim}"
-                    f" of {rows[0].dtype}",
+                    f"has {_kind_text(*kind)}, sample {call.start} has {_kind_text(*first)}. {_alike(kind, first)}",
                     sample=index,
                     source=source,
                 )
@@ -134,6 +133,20 @@ def _in_place(data: Batch) -> Batch | None:
     return Batch(addresses, shapes, first.dtype, "", data.owners, data.sources)
 
 
+def _kind_text(dtype: object, ndim: int) -> str:
+    return f"{ndim} dimensions of {getattr(dtype, 'name', dtype)}"
+
+
+def _alike(kind: tuple[object, int], first: tuple[object, int]) -> str:
+    """What the arrays of a pipeline have in common, and these two do not."""
+    what = "number of dimensions" if kind[1] != first[1] else "data type"
+    return f"All samples in the dataset must have the same {what}"
+
+
+def _size(header: NumpyHeader, found: int) -> str:
+    return f"Expected data numpy size {header.nbytes} bytes, got {found}"
+
+
 def decoded(data: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     """The array in the bytes of a NumPy file, C-contiguous.
 
@@ -145,9 +158,11 @@ def decoded(data: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     header = parse_header(data[: 65536 + 12].tobytes())
     found = len(data) - header.offset
     if found < header.nbytes:
-        raise CodecError(f"the file ends before its {header.nbytes} bytes of elements")
+        raise CodecError(f"the file ends before its {header.nbytes} bytes of elements. {_size(header, found)}")
     if found > header.nbytes:
-        raise CodecError(f"{found - header.nbytes} bytes follow its {header.nbytes} bytes of elements")
+        raise CodecError(
+            f"{found - header.nbytes} bytes follow its {header.nbytes} bytes of elements. {_size(header, found)}"
+        )
     elements = np.frombuffer(data, np.uint8, header.nbytes, header.offset).copy().view(numpy_dtype(header.dtype))
     array = elements.reshape(header.shape, order="F" if header.fortran_order else "C")
     return np.asarray(array, order="C")

@@ -58,14 +58,14 @@ def header_length(start: bytes) -> int:
         If it is no NumPy file.
     """
     if len(start) < 10 or start[:6] != MAGIC:
-        raise CodecError("not a NumPy file")
+        raise CodecError("not a NumPy file. Got bad magic string for numpy header")
     major = start[6]
     if major == 1:
         return int(10 + struct.unpack_from("<H", start, 8)[0])
     if major not in (2, 3):
         raise CodecError(f"NumPy files of version {major}.{start[7]} are not known")
     if len(start) < START:
-        raise CodecError("not a NumPy file")
+        raise CodecError("not a NumPy file. Got bad magic string for numpy header")
     return int(START + struct.unpack_from("<I", start, 8)[0])
 
 
@@ -95,7 +95,9 @@ def parse_header(data: bytes) -> NumpyHeader:
             raise TypeError
         dtype = to_dali_type(np.dtype(name).newbyteorder("="))
     except (TypeError, ValueError, KeyError, SyntaxError):  # NumPy evaluates names of types with commas
-        raise CodecError(f"its elements are of type {name!r}, which samples cannot have") from None
+        raise CodecError(
+            f"its elements are of type {name!r}, which samples cannot have. Unknown Numpy type string"
+        ) from None
     if not np.dtype(name).isnative:
         raise CodecError(f"its elements are big-endian ({name})")
     if math.prod(max(extent, 1) for extent in shape) >= _MOST_ELEMENTS:

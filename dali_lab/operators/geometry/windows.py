@@ -229,6 +229,10 @@ def within(call: Call, windows: Windows, shapes: Table) -> tuple[Windows, bool]:
     if policy == "error":
         message = "Slice can't be placed out of bounds with current policy. Got:"
         message += " the window from {} to {} leaves the sample of shape {}"
+        if call.operator.decodes:
+            message = (
+                "the cropping window {}..{} (start..end) leaves the sample: it is not valid for image dimensions {:x}"
+            )
         if "out_of_bounds_policy" in call.operator.values:
             message += "; out_of_bounds_policy 'pad' or 'trim_to_shape' would allow it"
         call.refuse(outside, message, start, start + size, shapes)

@@ -67,7 +67,8 @@ class FunctionOperator(Operator):
             raise ArgumentTypeError(f"takes a function, got {function!r}", argument="function")
         layouts, count = values.get("output_layouts"), cls.output_count(values)
         if isinstance(layouts, (list, tuple)) and len(layouts) > count:
-            raise ArgumentError(f"has {len(layouts)} layouts for {count} outputs", argument="output_layouts")
+            message = f"The length of `output_layouts` ({len(layouts)}) is greater than the number of outputs ({count})"
+            raise ArgumentError(message, argument="output_layouts")
 
     def setup(self) -> None:
         self._function: Callable[..., Any] = self.value("function")

@@ -16,6 +16,21 @@ from dali_lab.schema.operator import Extent, Record
 _PARALLEL_ONLY = ("prefetch_queue_depth", "bytes_per_sample_hint")
 
 
+_DECLARED = ("layout", "ndim")
+
+
+def _check_layout(values: Mapping[str, Any]) -> None:
+    """Raise if an output has a layout of another length than its number of dimensions."""
+    layouts, ndims = (value if isinstance(value, (list, tuple)) else (value,) for value in map(values.get, _DECLARED))
+    for layout, ndim in zip(layouts, ndims if len(ndims) > 1 else ndims * len(layouts), strict=False):
+        if layout and ndim is not None and len(layout) != ndim:
+            raise ArgumentError(
+                "Number of dimensions in the provided layout does not match the ndim argument. The arguments"
+                f' provided:\n ndim = {ndim},\n layout: "{layout}".',
+                argument="layout",
+            )
+
+
 @register
 class ExternalSource(Operator):
     """Takes batches from a Python callable, iterable or generator, or from ``Pipeline.feed_input``.
@@ -111,6 +126,7 @@ class ExternalSource(Operator):
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: object, inputs: int) -> None:
         source, parallel = values.get("source"), bool(values.get("parallel"))
+        _check_layout(values)
         if source is None:
             for name in ("num_outputs", "cycle", "parallel"):
                 if values.get(name):
@@ -130,11 +146,15 @@ class ExternalSource(Operator):
             raise ArgumentError("cannot be False for a parallel source", argument="no_copy")
         if described.kind == "callable" and not described.indexed:
             raise ArgumentTypeError(
-                "must take one argument in a parallel source: the batch or sample that is asked for", argument="source"
+                "Callable passed to External Source in parallel mode (when `parallel=True`) must accept exactly one"
+                " argument, the batch or sample that is asked for. Got a callable that does not accept arguments"
+                " instead.",
+                argument="source",
             )
         if described.kind != "callable" and not described.batch:
+            kind = "an iterable" if described.kind == "iterable" else "a generator function"
             raise ArgumentTypeError(
-                "must give batches (batch=True), as a parallel source that is not a callable", argument="source"
+                f"Parallel external source with {kind} must be run in a batch mode (batch=True)", argument="source"
             )
 
     # -- execution ----------------------------------------------------------------------------------------------

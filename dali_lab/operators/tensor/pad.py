@@ -89,7 +89,9 @@ class Pad(Operator):
         align = self._table(call, "align", rows, count)
         if align is not None:
             owners = np.arange(call.count)[rows]
-            call.refuse(align < 1, "must be at least 1, got {}", align, argument="align", owners=owners)
+            call.refuse(
+                align < 1, "Values of `align` argument must be positive. Got {}", align, argument="align", owners=owners
+            )
             wanted = -(-wanted // align) * align
         return wanted
 

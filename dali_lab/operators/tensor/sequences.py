@@ -16,8 +16,9 @@ from dali_lab.schema.presets import flag, integers
 def _check_sequence(call: Call, data: Batch) -> None:
     if data.layout and not data.layout.startswith("F"):
         raise call.problem(
-            f"takes sequences, whose layout begins with 'F'; got '{data.layout}'. Expected sequence as the input, where"
-            f' outermost dimension represents frames dimension `F`, got data with layout = "{data.layout}"'
+            f"Input layout must describe a sequence - it must start with 'F', got '{data.layout}' instead. Expected"
+            " sequence as the input, where outermost dimension represents frames dimension `F`, got data with layout ="
+            f' "{data.layout}"'
         )
     if data.ndim < 2:
         raise call.problem(
@@ -57,7 +58,9 @@ class ElementExtract(Operator):
         results = []
         for index in self.value("element_map"):
             lengths = sequences.shapes[:, 0]
-            message = f"there is no element {index} in a sequence of {{}}"
+            message = (
+                f"Index `{index}` from `element_map` is out of bounds for sample with sequence length equal `{{}}`"
+            )
             call.refuse(lengths <= index, message, lengths, argument="element_map")
             results.append(
                 Batch(

@@ -106,7 +106,9 @@ class Caffe2(LmdbReader):
         with np.errstate(invalid="ignore"):
             classes = numbers.astype(np.int64)
         if ((classes < 0) | (classes >= count)).any():
-            raise ForeignRecordError(f"the label {classes.tolist()} is not in [0, {count - 1}]; see 'num_labels'")
+            raise ForeignRecordError(
+                f"Label index out of bounds: {classes.tolist()} is not in [0, {count - 1}]; see 'num_labels'"
+            )
         if kind == SPARSE:
             label = np.zeros(count, numbers.dtype)
             label[classes] = 1
@@ -132,7 +134,9 @@ def _picture(tensor: Any) -> npt.NDArray[np.uint8]:
     shape = (tensor.dims[0], tensor.dims[1], tensor.dims[2] if len(tensor.dims) == 3 else 1)
     pixels = np.frombuffer(tensor.byte_data, np.uint8)
     if min(shape) < 0 or shape[0] * shape[1] * shape[2] != len(pixels):
-        raise ForeignRecordError(f"a picture of {len(pixels)} bytes cannot have the shape {shape}")
+        raise ForeignRecordError(
+            f"Image data size mismatch: a picture of {len(pixels)} bytes cannot have the shape {shape}"
+        )
     return pixels.reshape(shape)
 
 

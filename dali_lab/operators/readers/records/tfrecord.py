@@ -111,7 +111,9 @@ class TFRecord(ListReader):
         for name, feature in features.items():
             if not isinstance(feature, (tfrecord.Feature, str)) or not isinstance(name, str):
                 raise ArgumentTypeError(
-                    f"takes what tfrecord.FixedLenFeature and VarLenFeature make, got {feature!r} for {name!r}",
+                    f'Expected `nvidia.dali.tfrecord.Feature` for the "{name}", but got {type(feature)}. Use'
+                    " `nvidia.dali.tfrecord.FixedLenFeature` or `nvidia.dali.tfrecord.VarLenFeature` to define the"
+                    " features to extract.",
                     operator=cls.name,
                     argument="features",
                 )
