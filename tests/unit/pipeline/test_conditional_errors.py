@@ -66,8 +66,8 @@ def leaves_loop(e: Any) -> Any:
     [
         (missing_variable, "'y' must also be initialized in the `else` branch"),
         (missing_return, "`else` branch must also have a return"),
-        (other_structure, "different structures"),
-        (gpu_side, "on the GPU"),
+        (other_structure, "same nesting structure"),
+        (gpu_side, "placed on CPU. Got a GPU input"),
         (text, "cannot be"),
         (leaves_loop, "inside a loop"),
     ],
@@ -102,7 +102,7 @@ def other_dtype(e: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("program", "words"),
-    [(not_scalar, "scalar"), (not_bool, "scalars of bool"), (other_dtype, "divergent data")],
+    [(not_scalar, "scalar"), (not_bool, "inputs of `bool` type"), (other_dtype, "divergent data")],
 )
 def test_errors_while_running(program: Callable[[Any], Any], words: str) -> None:
     with pytest.raises(dali_lab.DaliLabError, match=words):

@@ -174,9 +174,21 @@ def test_named_inputs_and_feeding(depth: int) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "words"),
     [
-        ({"data": np.zeros((2, 3))}, {"data": np.zeros((2, 3), np.float32)}, "type of the data changed from"),
-        ({"data": np.zeros((2, 3))}, {"data": np.zeros((2, 3, 4))}, "number of dimensions of the data changed from 1"),
-        ({"data": np.zeros((2, 3)), "layout": "X"}, {"data": np.zeros((2, 3))}, "layout of the data changed from X"),
+        (
+            {"data": np.zeros((2, 3))},
+            {"data": np.zeros((2, 3), np.float32)},
+            "Type of the data fed to the external source has changed",
+        ),
+        (
+            {"data": np.zeros((2, 3))},
+            {"data": np.zeros((2, 3, 4))},
+            "Number of dimensions of the data .* was 1 and the current is 2",
+        ),
+        (
+            {"data": np.zeros((2, 3)), "layout": "X"},
+            {"data": np.zeros((2, 3))},
+            'Layout of the data .* was "X" and the current',
+        ),
         ({"data": np.zeros((2, 3))}, {"data": np.zeros((2, 3)), "layout": "X"}, ""),
         ({"data": np.zeros((2, 3))}, {"data": np.zeros((1, 9))}, ""),
     ],
@@ -197,7 +209,7 @@ def test_batches_stay_of_one_kind(first: dict[str, Any], second: dict[str, Any],
 
 def test_a_layout_other_than_the_declared_one_is_refused() -> None:
     pipeline = fed(layout="X")
-    with pytest.raises(dali_lab.DaliLabError, match="expects data with the layout 'X', got 'Y'"):
+    with pytest.raises(dali_lab.DaliLabError, match='Expected data with layout: "X" and got: "Y"'):
         pipeline.feed_input("input", np.zeros((2, 3)), layout="Y")
 
 
@@ -241,16 +253,16 @@ def test_feeding_other_arrays() -> None:
     ("options", "words"),
     [
         ({"source": 5}, "must be callable, iterable or a generator function"),
-        ({"source": lambda a, b: None}, "takes 2"),
-        ({"source": lambda *a: None}, r"'\*a'"),
+        ({"source": lambda a, b: None}, "more than one positional argument"),
+        ({"source": lambda *a: None}, r"`\*a`"),
         ({"source": lambda: None, "cycle": "quiet"}, "callable"),
         ({"source": generator(), "cycle": True}, "without calling it"),
         ({"source": [1], "cycle": "sometimes"}, "not one of 'no', 'quiet', 'raise'"),
         ({"num_outputs": 2}, "needs a source"),
         ({"source": [1], "repeat_last": True}, "repeat_last"),
         ({"source": [1], "prefetch_queue_depth": 2}, "parallel"),
-        ({"source": lambda: 1, "parallel": True}, "must take one argument"),
-        ({"source": [1], "parallel": True, "batch": False}, "must give batches"),
+        ({"source": lambda: 1, "parallel": True}, "must accept exactly one argument"),
+        ({"source": [1], "parallel": True, "batch": False}, "must be run in a batch mode"),
         ({"sorce": [1]}, "did you mean 'source'"),
     ],
 )
@@ -267,9 +279,9 @@ def test_wrong_definitions(options: dict[str, Any], words: str) -> None:
         ({"source": lambda: np.zeros((3, 1))}, "got a batch of 3 samples; the largest batch of this pipeline has 2"),
         (
             {"source": lambda: np.zeros((2, 1)), "dtype": dali_lab.types.UINT8},
-            "expects data of type DALIDataType.UINT8",
+            "expected data of type uint8 and got: float64",
         ),
-        ({"source": lambda: np.zeros((2, 1)), "ndim": 2}, "expects data with 2 dimensions, got 1"),
+        ({"source": lambda: np.zeros((2, 1)), "ndim": 2}, "expected data with 2 dimensions and got 1"),
         ({"source": lambda: np.zeros((2, 1)), "layout": "HWC"}, "layout 'HWC' cannot describe"),
         ({"source": lambda: [np.zeros(2), np.zeros((1, 2))]}, "sample 1 has 2 dimensions"),
         ({"source": lambda: [np.zeros(2), np.zeros(2, np.int8)]}, "sample 1 is int8"),

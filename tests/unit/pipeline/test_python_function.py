@@ -147,5 +147,8 @@ def test_the_current_pipeline_is_that_of_the_function() -> None:
 
 def test_layouts_of_more_outputs_than_there_are() -> None:
     pipeline = Pipeline(batch_size=1, num_threads=1, device_id=None)
-    with pytest.raises(RuntimeError, match="2 layouts for 1"), pipeline:
+    with (
+        pytest.raises(RuntimeError, match=r"`output_layouts` \(2\) is greater than the number of outputs \(1\)"),
+        pipeline,
+    ):
         fn.python_function(function=lambda: np.zeros((1, 1)), output_layouts=["HW", "HWC"])
