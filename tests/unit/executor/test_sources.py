@@ -70,7 +70,7 @@ def test_data_is_held_to_the_declaration_and_to_the_batches_before() -> None:
     source.feed(batch(3), "", 4)
     source.feed(batch(3, np.float32), "", 4)
     source.draw(4)
-    with pytest.raises(OperatorError, match="the type of the data changed"):
+    with pytest.raises(OperatorError, match="Type of the data fed to the external source has changed"):
         source.draw(4)
 
 

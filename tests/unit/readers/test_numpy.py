@@ -300,6 +300,6 @@ def test_decoded_arrays_of_one_pipeline_have_one_kind(other: np.ndarray[Any, Any
     with pipeline:
         pipeline.set_outputs(fn.decoders.numpy(fn.external_source(source=files, batch=False)))
     assert pipeline.run()[0].as_array().shape == (1, 2, 3)
-    with pytest.raises(dali_lab.errors.OperatorError, match="those before it had 2 of FLOAT"):
+    with pytest.raises(dali_lab.errors.OperatorError, match="those before it had 2 dimensions of FLOAT"):
         pipeline.run()
     assert pipeline.run()[0].as_array().shape == (1, 1, 5)
