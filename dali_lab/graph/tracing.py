@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import reprlib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -194,8 +195,8 @@ def _as_node(operator: type[Operator], item: object, index: int) -> DataNode:
             why = f": {error}"
     name = operator.inputs[min(index, len(operator.inputs) - 1)].name if operator.inputs else str(index)
     raise ArgumentTypeError(
-        f"input {index} ({name}) is {item!r} ({type(item).__name__}){why}; expected inputs of type 'DataNode', list of"
-        " 'DataNode' or convertible to constant nodes.",
+        f"input {index} ({name}) is {reprlib.repr(item)} ({type(item).__name__}){why}; expected inputs of"
+        " type 'DataNode', list of 'DataNode' or convertible to constant nodes.",
         operator=operator.name,
     )
 

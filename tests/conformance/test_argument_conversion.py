@@ -190,7 +190,8 @@ def test_seeds_that_have_no_effect_take_none_from_others() -> None:
 def test_inputs_that_are_no_data(value: Any) -> None:
     with dali_lab.Pipeline(2, 1, None):
         node = dali_lab.fn.random.uniform()
-        with pytest.raises(dali_lab.DaliLabError, match=r"fn.cat(.|\n)*input 1(.|\n)*must be a DataNode, got"):
+        wanted = r"fn.cat(.|\n)*input 1(.|\n)*expected inputs of type 'DataNode'"
+        with pytest.raises(dali_lab.DaliLabError, match=wanted):
             dali_lab.fn.cat(node, value(node))
 
 

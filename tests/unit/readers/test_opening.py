@@ -28,5 +28,5 @@ def test_building_finds_what_is_missing(tmp_path: Path) -> None:
 def test_the_first_batch_does_where_it_is_to_wait(tmp_path: Path) -> None:
     made = pipeline(tmp_path, lazy=True)
     made.build()
-    with pytest.raises(ArgumentError, match="samples: 2, .* shards: 3"):
+    with pytest.raises(ArgumentError, match=r"samples: 2, .* shards: 3"):
         made.run()
