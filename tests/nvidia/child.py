@@ -180,7 +180,8 @@ def _without_gpus() -> None:
     from nvidia.dali.pipeline import Pipeline
 
     original = Pipeline.__init__
-    position = list(inspect.signature(original).parameters).index("device_id")
+    signature = inspect.signature(original)
+    position = list(signature.parameters).index("device_id")
 
     @functools.wraps(original)
     def init(*arguments: Any, **options: Any) -> None:
@@ -190,6 +191,8 @@ def _without_gpus() -> None:
             options["device_id"] = None
         original(*arguments, **options)
 
+    # ``getfullargspec``, by which pipeline functions sort their arguments from the pipeline, follows no wrappers.
+    init.__signature__ = signature  # type: ignore[attr-defined]
     Pipeline.__init__ = init
 
 
