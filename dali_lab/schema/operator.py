@@ -245,6 +245,10 @@ class Operator:
         """For a `source`: the file of each sample of a call, for errors; empty where there are none."""
         return ()
 
+    def batch_sources(self, call: Call, output: int) -> tuple[str, ...]:
+        """For a `source` that `identifies`: the sources of the batch that :meth:`run` gives for an output."""
+        return self.source_names(call)
+
     def identities(self, call: Call) -> npt.NDArray[np.int64] | None:
         """For a `source` that `identifies`: everything that its outputs are a function of, for each sample of a call.
 

@@ -12,7 +12,7 @@ from dali_lab.executor.caching.numerics import numerics
 from dali_lab.executor.caching.recall import Kept
 from dali_lab.executor.caching.store import MemoryStore, Store
 from dali_lab.executor.plan import Plan, Stage
-from dali_lab.graph.graph import Graph
+from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.passes.once import CachedPart, cached_part
 
 OFF, MEMORY = "off", "memory"
@@ -60,7 +60,7 @@ def attach_cache(plan: Plan, part: CachedPart | None, cache: str, limit: int | N
 
     stage.steps = [*inside, *(step for step in stage.steps if step.node.id not in names)]
     sources = {step.node.id: step.operator for step in inside if step.operator.source}
-    origins = tuple(_origin(plan.graph, edge.node) for edge in part.exports)
+    origins = tuple(_origin(plan.graph, edge) for edge in part.exports)
     stage.kept = Kept(len(inside), part.exports, sources, origins, make)
     _never_deferred(stage, part)
     return stage.kept
@@ -73,12 +73,11 @@ def _never_deferred(stage: Stage, part: CachedPart) -> None:
             step.taker = None
 
 
-def _origin(graph: Graph, name: str) -> str:
-    """The reader whose files are the sources of a node's samples: that of its first input, and so on."""
-    node = graph.nodes[name]
-    while node.inputs:
-        node = graph.nodes[node.inputs[0].node]
-    return node.id
+def _origin(graph: Graph, edge: Edge) -> Edge:
+    """The output of a reader whose sources an edge's samples have: those of the first input, and so on."""
+    while graph.nodes[edge.node].inputs:
+        edge = graph.nodes[edge.node].inputs[0]
+    return edge
 
 
 def _memory() -> int:

@@ -52,7 +52,7 @@ class Kept:
     sources
         Nodes of the readers among them, with their operators, in order.
     origins
-        For each edge the reader whose files are the sources of its samples, or an empty text.
+        For each edge the output of a reader whose sources are those of its samples.
     open
         Makes the store once it is known how long identities are; `None` where it cannot be used.
     """
@@ -60,7 +60,7 @@ class Kept:
     count: int
     edges: tuple[Edge, ...]
     sources: dict[str, Operator]
-    origins: tuple[str, ...]
+    origins: tuple[Edge, ...]
     open: Callable[[Form], Store | None]
     store: Store | None = None
     _opened: bool = False
@@ -110,8 +110,8 @@ class Kept:
             batch = batch or Batch.allocate(shapes, dtype, layout)
             good &= store.read(rows, number, batch.addresses)
             origin = self.origins[number]
-            if origin:
-                names = self.sources[origin].source_names(calls[origin])
+            if origin.node in self.sources:
+                names = self.sources[origin.node].batch_sources(calls[origin.node], origin.output)
                 batch.sources = tuple(names[i] for i in np.flatnonzero(there)) if names else None
             batches.append(batch)
         if not good.all():

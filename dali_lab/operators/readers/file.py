@@ -12,7 +12,6 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT32
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, FileList, find_files, matcher
-from dali_lab.operators.readers.identities import FileIdentities
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
 from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.operators.readers.whole_files import Paths, read_files
@@ -37,6 +36,9 @@ class File(ListReader):
         Output("labels", kind="tensor", doc="The label of each file, INT32 of shape (1,).", dtype=INT32),
     )
     identifies = True
+    locating = (
+        "file_root", "file_list", "files", "labels", "file_filters", "dir_filters", "case_sensitive_filter",
+    )  # fmt: skip
     tested_elsewhere = "tests/unit/readers/test_file.py"
     arguments = (
         string(
@@ -74,7 +76,6 @@ class File(ListReader):
     def setup(self) -> None:
         self._files: FileList | None = None
         self._paths: Paths | None = None
-        self._identities: FileIdentities | None = None
 
     def load(self) -> int:
         self._files = find_files(
@@ -87,7 +88,6 @@ class File(ListReader):
             case_sensitive_filter=self.value("case_sensitive_filter"),
         )
         self._paths = Paths(self._files.paths)
-        self._identities = FileIdentities(self._paths, self.sources)
         return len(self._files.paths)
 
     def remote_rows(self) -> RemoteRows | None:
@@ -102,11 +102,15 @@ class File(ListReader):
         assert self._files is not None
         return self._files.labels.astype(np.int64)
 
-    def identities(self, call: Call) -> npt.NDArray[np.int64] | None:
+    def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
         assert self._files is not None
-        assert self._identities is not None
-        chosen = call.ticket[call.start : call.start + call.count]
-        return self._identities.of(chosen, self._files.labels)
+        assert self._paths is not None
+        labels = self._files.labels[rows].tolist()
+        return (f"{path}\0{label}" for path, label in zip(self._paths.full_names(rows), labels, strict=True))
+
+    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+        assert self._paths is not None
+        return self._paths.states(rows)
 
     def unmatched(self) -> Iterable[Unmatched]:
         from dali_lab.operators.readers.unmatched import beside_folders, beside_list

@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from dali_lab.io.locations import canonical, is_remote
 from dali_lab.io.ranges import described, outside, overlapping
-from dali_lab.io.roots import open_within
+from dali_lab.io.roots import limited, open_within
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIDataType, numpy_dtype
 from dali_lab.model.errors import ArgumentError, SampleError
+from dali_lab.operators.readers.identities import digests
 from dali_lab.operators.readers.whole_files import can_read_compiled
 from dali_lab.schema import Call
 
@@ -35,6 +36,7 @@ Ranges = Iterable[tuple[Table, Table, Table]]
 
 _MOST_HELD = 512
 """Remote records that are held while parts of them are read."""
+_POSITIVE = (1 << 60) - 1
 _MOST_OPEN = 64
 """Files that a reader keeps open."""
 
@@ -47,8 +49,12 @@ class _Opened:
     def __init__(self, path: str) -> None:
         self._file = open_within(path, buffering=0)
         self.handle = self._file.fileno()
+        self.state = self.now()
+
+    def now(self) -> tuple[int, int]:
+        """Its size and time of change."""
         found = os.fstat(self.handle)
-        self.state = (found.st_size, found.st_mtime_ns)
+        return found.st_size, found.st_mtime_ns
 
     def __del__(self) -> None:
         if hasattr(self, "_file"):
@@ -84,6 +90,7 @@ class LargeFiles:
     def __init__(self, names: Sequence[str], argument: str, *, ahead: bool = False) -> None:
         self.names = names = [canonical(name) for name in names]
         self._parts: FileParts | None = None
+        self._versions: list[int] | None = None
         self._records: OrderedDict[Part, memoryview] = OrderedDict()
         self._lock = threading.Lock()
         if any(map(is_remote, names)):
@@ -104,6 +111,7 @@ class LargeFiles:
                 raise ArgumentError(f"cannot read '{name}': {found.strerror or found}", argument=argument) from found
             known.append(found)
         self.lengths = np.array([info.size for info in known], np.int64)
+        self._versions = (digests(info.version for info in known)[:, 0] & _POSITIVE).tolist()
         self._parts = FileParts(self.names, known)
 
     def remote_rows(self, of_rows: Callable[[Table], Ranges]) -> RemoteRows | None:
@@ -120,6 +128,33 @@ class LargeFiles:
                 yield from map(Part, *table)
 
         return RemoteRows(self._parts, parts)
+
+    def texts(self, ranges: Sequence[tuple[Table, Table, Table]]) -> Iterator[str]:
+        """Text for each sample that tells the ranges that it consists of, of one file: its path, and numbers."""
+        here = os.getcwd()
+        names = [name if is_remote(name) else os.path.normpath(os.path.join(here, name)) for name in self.names]
+        numbers = np.stack([column for _, offsets, counts in ranges for column in (offsets, counts)], axis=1)
+        for file, row in zip(ranges[0][0].tolist(), numbers.tolist(), strict=True):
+            yield f"{names[file]}\0{row}"
+
+    def states(self, files: Table) -> Table | None:
+        """Size and time of change of the files that are read from, ``int64[N, 2]``; −1 where they cannot be had.
+
+        Remote files have a number for their version in place of the time. `None` where only some folders may be read.
+        """
+        if limited():
+            return None
+        distinct, of_file = np.unique(files, return_inverse=True)
+        found = np.full((len(distinct), 2), -1, np.int64)
+        for place, file in enumerate(distinct.tolist()):
+            if self._versions is not None:
+                found[place] = self.lengths[file], self._versions[file]
+                continue
+            try:
+                found[place] = self._opened(file).now()
+            except OSError:
+                continue
+        return found[of_file.reshape(-1)]
 
     def read(
         self,

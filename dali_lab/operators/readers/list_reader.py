@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import threading
 import zlib
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from dali_lab.io.exclude_list import plain, read_exclude_list
 from dali_lab.model.errors import ArgumentError, UnlikeSampleError, as_ours
+from dali_lab.operators.readers.identities import Identities
 from dali_lab.schema import Call, Operator, flag, integer, string
 from dali_lab.schema.source import Draw, Source
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from dali_lab.operators.readers.order import ReaderOrder
     from dali_lab.operators.readers.rest_of_epoch import RestOfEpoch
     from dali_lab.operators.readers.unmatched import Unmatched
+
+_TEXTS = 65536
+"""Samples whose identities are made together."""
 
 READER = (
     flag("random_shuffle", "Draw samples from a buffer of `initial_fill` samples.", important=True),
@@ -69,22 +74,33 @@ class ListReader(Operator):
     ----------
     shuffles_list
         Whether `random_shuffle` shuffles the list before it draws from the buffer; readers of record files do not.
+    locating
+        For a reader that `identifies`: its arguments that say where samples are, and nothing of what they hold.
     """
 
     source = True
     random = True
     shuffles_list: ClassVar[bool] = True
+    locating: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self, values: Mapping[str, Any], connected: Iterable[str] = (), node: str = "", device: str = "cpu"
     ) -> None:
         self._excluded: frozenset[str] | None = None
         self._tolerant = False
+        self._size = 0
+        self._identities: Identities | None = None
+        self._identities_lock = threading.Lock()
         super().__init__(values, connected, node, device)
 
     @abstractmethod
     def load(self) -> int:
         """Find the samples, and return their number; called once, before all other methods."""
+
+    def opened(self) -> int:
+        """Find the samples, and return their number."""
+        self._size = self.load()
+        return self._size
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """The files of samples, by their places in the list; empty where there are none."""
@@ -145,6 +161,38 @@ class ListReader(Operator):
         """Labels without files, and files without labels, beside the list; empty where it cannot be told."""
         return ()
 
+    def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
+        """For a reader that `identifies`: text for each sample that tells what of its files it is made of, and all
+        that outputs hold beside that."""
+        raise NotImplementedError
+
+    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+        """For a reader that `identifies`: size and time of change of each file of each sample, ``int64[N, K]``, −1
+        where a file is not there; `None` where it cannot be told."""
+        raise NotImplementedError
+
+    def identities(self, call: Call) -> npt.NDArray[np.int64] | None:
+        if not self.identifies:
+            return None
+        rows = call.ticket[call.start : call.start + call.count]
+        states = self.states(rows)
+        if states is None:
+            return None
+        with self._identities_lock:
+            if self._identities is None:
+                self._identities = Identities(self._texts())
+            return self._identities.of(rows, states)
+
+    def _texts(self) -> Iterator[str]:
+        """For each sample what is known of it without reading."""
+        apart = {argument.name for argument in (*READER, *AFTER_EPOCH)} | {"name", "seed", *self.locating}
+        mark = repr(sorted((name, str(value)) for name, value in self.values.items() if name not in apart))
+        size = self._size
+        for first in range(0, size, _TEXTS):
+            rows = np.arange(first, min(first + _TEXTS, size), dtype=np.int64)
+            for place, source in zip(self.places(rows), self.sources(rows), strict=True):
+                yield f"{mark}\0{place}\0{source}"
+
     def source_names(self, call: Call) -> tuple[str, ...]:
         return self.sources(call.ticket[call.start : call.start + call.count])
 
@@ -177,7 +225,7 @@ class ListSource(Source):
     def _order(self) -> ReaderOrder:
         reader = self._reader
         try:
-            size = reader.load()
+            size = reader.opened()
             self._kept = reader.kept(size)
             size = size if self._kept is None else len(self._kept)
             rows = reader.remote_rows()

@@ -68,6 +68,8 @@ class NemoAsr(ListReader):
             when=("read_idxs",),
         ),
     )
+    identifies = True
+    locating = ("manifest_filepaths", "min_duration", "max_duration")
     tested_elsewhere = "tests/unit/readers/test_nemo_asr.py"
     differs = (
         "The path of its file is the source of a sample, which has none in NVIDIA DALI. Damaged lines and parts beyond"
@@ -141,6 +143,15 @@ class NemoAsr(ListReader):
     def sample_names(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         entries = [self._entries[row] for row in rows.tolist()]
         return tuple(f"{each.path} at {each.offset:g} s" if each.offset > 0 else each.path for each in entries)
+
+    def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
+        assert self._paths is not None
+        entries = (self._entries[row][1:] for row in rows.tolist())
+        return (f"{path}\0{entry}" for path, entry in zip(self._paths.full_names(rows), entries, strict=True))
+
+    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+        assert self._paths is not None
+        return self._paths.states(rows)
 
     def unmatched(self) -> Iterable[Unmatched]:
         from dali_lab.operators.readers.file_list import matcher

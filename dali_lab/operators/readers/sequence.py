@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -34,6 +35,8 @@ class Sequence(ListReader):
 
     name = "readers.sequence"
     title = "Sequence reader"
+    identifies = True
+    locating = ("file_root", "sequence_length", "step", "stride")
     outputs = (Output("frames", kind="image", doc="Frames, UINT8.", layout="FHWC", dtype=UINT8),)
     tested_elsewhere = "tests/unit/readers/test_sequence.py"
     differs = (
@@ -86,6 +89,16 @@ class Sequence(ListReader):
     def remote_rows(self) -> RemoteRows | None:
         assert self._paths is not None
         return self._paths.remote_rows(lambda rows: self._frames[rows].reshape(-1))
+
+    def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
+        assert self._paths is not None
+        names = self._paths.full_names(self._frames[rows].reshape(-1))
+        return ("\0".join(itertools.islice(names, self._frames.shape[1])) for _ in rows)
+
+    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+        assert self._paths is not None
+        states = self._paths.states(self._frames[rows].reshape(-1))
+        return None if states is None else states.reshape(len(rows), -1)
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         assert self._paths is not None

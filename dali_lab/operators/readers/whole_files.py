@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
@@ -56,6 +56,34 @@ class Paths:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def full_names(self, rows: Rows) -> Iterator[str]:
+        """The paths, each from the root of the file system."""
+        here = os.getcwd()
+        return (os.path.normpath(os.path.join(here, self.names[row])) for row in rows.tolist())
+
+    def states(self, rows: Rows) -> Rows | None:
+        """Size and time of change of files, ``int64[N, 2]``; −1 where they cannot be had.
+
+        `None` for remote files, whose changes cannot be told, and where only some folders may be read.
+        """
+        from dali_lab.kernels.cpu import background, file_access
+
+        if self.parts is not None or limited():
+            return None
+        states = np.full((len(rows), 2), -1, np.int64)
+        done = 0
+        if can_read_compiled() and file_access.HAS_STATES:
+            wanted = self.addresses[rows]
+            if background.ready(file_access.read_states, wanted, states):
+                done = file_access.read_states(wanted, states)
+        for index in range(done, len(rows)):
+            try:
+                status = os.stat(self.names[rows[index]])
+            except (OSError, ValueError):
+                continue
+            states[index] = status.st_size, status.st_mtime_ns
+        return states
 
     def remote_rows(self, of_rows: Callable[[Rows], Rows] | None = None) -> RemoteRows | None:
         """The files of samples, to be requested ahead: by default one each at its place; `None` if none is remote."""

@@ -23,6 +23,7 @@ from dali_lab.executor.caching import folder_store
 from dali_lab.executor.caching.folder import MARK, make_room, open_folder, parts, used_bytes
 from dali_lab.formats.registry import FORMATS
 from dali_lab.model.errors import ArgumentError, DaliLabError, GraphError
+from tests.unit.readers import datasets
 
 COUNT, SIZE, BATCHES = 14, 5, 9
 """Nine batches of five are more than three epochs of fourteen."""
@@ -170,6 +171,34 @@ def test_nothing_is_read_twice(root: Path, cache: str) -> None:
         os.utime(path, (LONG_AGO, LONG_AGO))
     assert_same(taken(pipeline, 3), expected[3:6])
     pipeline.close()
+
+
+@pytest.mark.parametrize("kind", sorted(set(datasets.ALL) - {"video"}))
+def test_every_reader(kind: str, tmp_path: Path) -> None:
+    """Samples of all readers are kept, and read anew once their files have changed."""
+    if kind == "nemo_asr":
+        pytest.importorskip("soundfile")
+    folder = tmp_path / "data"
+    folder.mkdir()
+    dataset = datasets.ALL[kind](folder, datasets.pictures(8))
+
+    def touch(at: int) -> None:
+        for path in folder.rglob("*"):
+            os.utime(path, (at, at))
+
+    def read(_: Path) -> Any:
+        data = dataset.read(random_shuffle=True)
+        data = fn.cache(fn.decoders.image(data) if dataset.encoded else data)
+        return data, fn.get_property(data, key="source_info")
+
+    touch(LONG_AGO)
+    expected = taken(make(read, folder), 4)
+    for at, count in ((LONG_AGO, 8), (LONG_AGO, 8), (LONG_AGO + 9, 16)):
+        touch(at)
+        pipeline = make(read, folder, cache=str(tmp_path / "cache"))
+        assert_same(taken(pipeline, 4), expected)
+        assert kept(pipeline) == count
+        pipeline.close()
 
 
 def test_shards_and_their_number(root: Path, tmp_path: Path) -> None:

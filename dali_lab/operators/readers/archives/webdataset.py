@@ -46,6 +46,8 @@ class Webdataset(ListReader):
         " archive makes an empty sample. A sample is complete if all outputs are, even if two have the same file."
     )
     shuffles_list = False
+    identifies = True
+    locating = ("paths", "index_paths", "case_sensitive_extensions", "missing_component_behavior")
     tested_elsewhere = "tests/unit/readers/test_webdataset.py"
     arguments = (
         strings("paths", REQUIRED, "Paths of the archives.", widget="path", important=True),
@@ -198,6 +200,22 @@ class Webdataset(ListReader):
         for extension, files in zip(self.value("ext"), self._chosen_of, strict=True):
             names = self.sample_names(np.flatnonzero(files < 0))
             yield from unmatched("without_label", names, f"samples without a file '.{extension}'")
+
+    def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
+        archives = self._archive_of[rows]
+        names = zip(*(self._places(archives, chosen[rows]) for chosen in self._chosen_of), strict=True)
+        sizes = (self._sizes[chosen[rows]] for chosen in self._chosen_of)
+        ranges = [
+            (archives, self._offsets[chosen[rows]], count) for chosen, count in zip(self._chosen_of, sizes, strict=True)
+        ]
+        return (f"{place}\0{name}" for place, name in zip(self._files.texts(ranges), names, strict=True))
+
+    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+        return self._files.states(self._archive_of[rows])
+
+    def batch_sources(self, call: Call, output: int) -> tuple[str, ...]:
+        rows = call.ticket[call.start : call.start + call.count]
+        return self._places(self._archive_of[rows], self._chosen_of[output][rows])
 
     def _places(self, archives: npt.NDArray[np.int64], files: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Archive, position and name of files; empty where there is none."""

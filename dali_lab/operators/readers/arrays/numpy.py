@@ -34,6 +34,8 @@ class Numpy(ListReader):
     differs = (
         "Placed on a GPU, files are read on the CPU and copied; NVIDIA DALI reads into the GPU by GPUDirect Storage."
     )
+    identifies = True
+    locating = ("file_root", "file_filter", "file_list", "files")
     tested_elsewhere = "tests/unit/readers/test_numpy.py"
     arguments = (
         string("file_root", None, "Folder of the files; the root of relative paths.", widget="folder", important=True),
@@ -74,6 +76,14 @@ class Numpy(ListReader):
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         assert self._files is not None
         return self._files.sources(rows)
+
+    def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
+        assert self._arrays is not None
+        return self._arrays.paths.full_names(rows)
+
+    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+        assert self._arrays is not None
+        return self._arrays.paths.states(rows)
 
     def run(self, call: Call) -> Batch:
         assert self._arrays is not None

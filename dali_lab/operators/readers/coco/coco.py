@@ -72,6 +72,11 @@ class COCO(ListReader):
             when=("image_ids",),
         ),
     )
+    identifies = True
+    locating = (
+        "file_root", "annotations_file", "images", "skip_empty", "preprocessed_annotations",
+        "save_preprocessed_annotations", "save_preprocessed_annotations_dir",
+    )  # fmt: skip
     tested_elsewhere = "tests/unit/readers/test_coco.py"
     differs = (
         "What is missing in annotations or does not fit is an error that names the annotation; NVIDIA DALI goes on with"
@@ -183,6 +188,16 @@ class COCO(ListReader):
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         assert self._table is not None
         return tuple(self._table.names[row] for row in rows.tolist())
+
+    def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
+        assert self._table is not None
+        assert self._paths is not None
+        names = zip(rows.tolist(), self._paths.full_names(rows), strict=True)
+        return (f"{path}\0{self._table.digest(row)}" for row, path in names)
+
+    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+        assert self._paths is not None
+        return self._paths.states(rows)
 
     def unmatched(self) -> Iterable[Unmatched]:
         from dali_lab.operators.readers.file_list import IMAGE_FILTERS, matcher

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,6 +80,22 @@ class CocoTable:
     heights: Table = field(default_factory=lambda: np.zeros(0, np.int32))
     widths: Table = field(default_factory=lambda: np.zeros(0, np.int32))
     ids: Table = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    def digest(self, row: int) -> str:
+        """A digest of all that is known of a picture and its objects."""
+        chosen = np.array([row])
+        found = hashlib.blake2b(digest_size=16)
+        spans = ((self.objects, (self.boxes, self.labels)), (self.of_polygons, (self.polygons,)))
+        for span, tables in (*spans, (self.of_points, (self.points,)), (self.of_masks, (self.masks, self.run_sizes))):
+            rows = span.take(chosen).rows() if span is not None else chosen[:0]
+            for table in tables:
+                found.update(f"{len(rows)}\0".encode() + table[rows].tobytes())
+        if self.of_masks is not None:
+            for mask in self.of_masks.take(chosen).rows().tolist():
+                found.update(f"{len(self.runs[mask])}\0".encode() + self.runs[mask].tobytes())
+        for column in (self.heights, self.widths, self.ids):
+            found.update(column[row : row + 1].tobytes())
+        return found.hexdigest()
 
 
 def make_table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +44,8 @@ class LmdbReader(ListReader):
     """
 
     shuffles_list = False
+    identifies = True
+    locating = ("path",)
     message: ClassVar[str]
     """Description of a valid record, for errors."""
 
@@ -79,6 +81,20 @@ class LmdbReader(ListReader):
         self._file = np.repeat(np.arange(len(names)), counts)
         self._keys, self._key_sizes, self._values, self._sizes = map(np.concatenate, zip(*found, strict=True))
         return sum(counts)
+
+    def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
+        assert self._files is not None
+        ranges = [(self._file[rows], self._values[rows], self._sizes[rows])]
+        return self._files.texts([(self._file[rows], self._keys[rows], self._key_sizes[rows]), *ranges])
+
+    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+        assert self._files is not None
+        return self._files.states(self._file[rows])
+
+    def batch_sources(self, call: Call, output: int) -> tuple[str, ...]:
+        if output or not self.value("image_available"):
+            return ()
+        return self._with_keys(call, call.ticket[call.start : call.start + call.count])
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         assert self._files is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ class MXNet(ListReader):
         Output("labels", kind="tensor", doc="The label or labels of each picture, one-dimensional FLOAT.", dtype=FLOAT),
     )
     shuffles_list = False
+    identifies = True
+    locating = ("path", "index_path")
     tested_elsewhere = "tests/unit/readers/test_mxnet.py"
     arguments = (
         strings("path", REQUIRED, "RecordIO files.", widget="path", important=True),
@@ -96,6 +99,17 @@ class MXNet(ListReader):
         paths = self.value("path")
         places = zip(self._file[rows].tolist(), self._offsets[rows].tolist(), strict=True)
         return tuple(f"{paths[number]} at index {offset}" for number, offset in places)
+
+    def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
+        assert self._files is not None
+        return self._files.texts([(self._file[rows], self._offsets[rows], self._sizes[rows])])
+
+    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+        assert self._files is not None
+        return self._files.states(self._file[rows])
+
+    def batch_sources(self, call: Call, output: int) -> tuple[str, ...]:
+        return () if output else self.source_names(call)
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         assert self._files is not None

@@ -57,6 +57,8 @@ class TFRecord(ListReader):
         " leaves memory as it is, and gives a single number for a feature that is not there."
     )
     shuffles_list = False
+    identifies = True
+    locating = ("path", "index_path")
     tested_elsewhere = "tests/unit/readers/test_tfrecord.py"
     arguments = (
         strings("path", REQUIRED, "Paths of the files.", widget="path", important=True),
@@ -172,6 +174,12 @@ class TFRecord(ListReader):
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         places = zip(self._file_of[rows].tolist(), self._offsets[rows].tolist(), strict=True)
         return tuple(f"{self._names[file]} at index {offset}" for file, offset in places)
+
+    def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
+        return self._files.texts([(self._file_of[rows], self._offsets[rows], self._sizes[rows])])
+
+    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+        return self._files.states(self._file_of[rows])
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         from dali_lab.kernels.cpu import background
