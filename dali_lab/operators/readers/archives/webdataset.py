@@ -203,11 +203,9 @@ class Webdataset(ListReader):
 
     def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
         archives = self._archive_of[rows]
-        names = zip(*(self._places(archives, chosen[rows]) for chosen in self._chosen_of), strict=True)
-        sizes = (self._sizes[chosen[rows]] for chosen in self._chosen_of)
-        ranges = [
-            (archives, self._offsets[chosen[rows]], count) for chosen, count in zip(self._chosen_of, sizes, strict=True)
-        ]
+        files = [chosen[rows] for chosen in self._chosen_of]
+        names = zip(*(self._places(archives, chosen) for chosen in files), strict=True)
+        ranges = [(archives, self._offsets[chosen], self._sizes[chosen]) for chosen in files]
         return (f"{place}\0{name}" for place, name in zip(self._files.texts(ranges), names, strict=True))
 
     def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
