@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from dali_lab.cli.options import Commands, load_graph, positive, with_samples
-from dali_lab.cli.progress import Bar
+from dali_lab.cli.progress import Bar, time_text
 
 if TYPE_CHECKING:
     from dali_lab.checking import Check, Report
@@ -117,7 +117,7 @@ def _run(checking: Check, walk: Walking | None = None) -> Report:
         print(f"Going on behind {behind:,} of {checking.walk.total:,} samples.", flush=True)
 
     def tell(progress: Progress) -> None:
-        text = f"{progress.done:,} of {progress.total:,}, {progress.rate:,.0f}/s, {_time(progress.left)} left"
+        text = f"{progress.done:,} of {progress.total:,}, {progress.rate:,.0f}/s, {time_text(progress.left)} left"
         bar.show(progress.done / progress.total, text)
 
     try:
@@ -163,10 +163,3 @@ def _kinds(text: str) -> set[str]:
             raise FormatError(f"--exclude: there is no kind {word!r}{nearest(word, known)}; kinds: {', '.join(known)}")
         chosen |= of_severity or {word}
     return chosen
-
-
-def _time(seconds: float) -> str:
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    return f"{whole // 60} min {whole % 60:02d} s" if whole < 3600 else f"{whole // 3600} h {whole // 60 % 60:02d} min"

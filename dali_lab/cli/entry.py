@@ -6,11 +6,27 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from dali_lab.cli import app, bench, cache, check, convert, diff, docs, export, gallery, index, ops, run, show, warm
+from dali_lab.cli import (
+    app,
+    bench,
+    cache,
+    check,
+    convert,
+    diff,
+    docs,
+    export,
+    gallery,
+    index,
+    ops,
+    pack,
+    run,
+    show,
+    warm,
+)
 from dali_lab.cli.interruption import INTERRUPTED
 from dali_lab.model.errors import DaliLabError, FormatError
 
-COMMANDS = (app, run, check, bench, export, show, ops, convert, diff, gallery, index, cache, warm, docs)
+COMMANDS = (app, run, check, bench, export, show, ops, convert, diff, gallery, index, cache, pack, warm, docs)
 """In the order in which help lists them; each has ``add(commands)``, which declares its options and its function."""
 
 

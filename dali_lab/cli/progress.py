@@ -84,6 +84,14 @@ def summary_line(output: Any) -> str:
     return ", ".join(parts)
 
 
+def time_text(seconds: float) -> str:
+    """A time in words, such as ``3 min 20 s``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min {whole % 60:02d} s" if whole < 3600 else f"{whole // 3600} h {whole // 60 % 60:02d} min"
+
+
 class Bar:
     """A progress bar on the terminal; nothing is written where there is no terminal."""
 

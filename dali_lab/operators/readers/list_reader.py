@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 import zlib
 from abc import abstractmethod
@@ -220,6 +221,7 @@ class ListSource(Source):
         self._kept: npt.NDArray[np.int64] | None = None
         self._look_ahead: LookAhead | None = None
         self._rest: RestOfEpoch | None = None
+        self._followed: Iterator[int] | None = None
 
     @functools.cached_property
     def _order(self) -> ReaderOrder:
@@ -262,7 +264,14 @@ class ListSource(Source):
             shuffle_list=reader.shuffles_list,
         )
 
+    def follow(self, places: npt.NDArray[np.int64]) -> None:
+        """Give the samples at these places in the list, without those that are left out, and again from the first."""
+        self.meta()
+        self._followed = itertools.cycle(self._rows(places).tolist())
+
     def draw(self, batch_size: int) -> Draw:
+        if self._followed is not None:
+            return Draw(batch_size, np.fromiter(self._followed, np.int64, batch_size))
         if self._rest is not None:
             places = self._next_of_rest(batch_size)
         else:
