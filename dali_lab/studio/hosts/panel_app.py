@@ -14,7 +14,6 @@ import panel as pn
 from bokeh.server.server import BaseServer
 from bokeh.server.tornado import BokehTornado
 from panel.io.application import build_applications
-from panel.io.server import get_static_routes
 from tornado.netutil import bind_sockets
 
 from dali_lab.model.errors import DaliLabError
@@ -26,6 +25,7 @@ from dali_lab.studio.server.http import LARGEST_MESSAGE, Server
 from dali_lab.studio.server.log import LibraryLog
 from dali_lab.studio.server.pace import pace_websockets
 from dali_lab.studio.server.policy import SecurityHeaders
+from dali_lab.studio.server.routes import editor_route, remove_unneeded_routes
 from dali_lab.studio.session import Session
 
 ICON = BUNDLE.parents[1] / "icon.svg"
@@ -113,6 +113,7 @@ class AppServer:
         asyncio.set_event_loop(asyncio.new_event_loop())
         self._loop = IOLoop.current()
         application = self._application()
+        remove_unneeded_routes(application)
         pace_websockets(application)
         self._log.install()
         self._door = Door(application, self.access, self.host, self.port)
@@ -133,7 +134,7 @@ class AppServer:
             build_applications(pages, title=self._title, location=False),  # type: ignore[arg-type]
             # The door looks at hosts and origins, for pages and websockets alike.
             extra_websocket_origins=["*"],
-            extra_patterns=get_static_routes({}),  # type: ignore[no-untyped-call] # where Panel has the editor's script
+            extra_patterns=[editor_route()],
             secret_key=self.access.derived("sessions of pages").encode(),
             sign_sessions=True,
             # A page has the headers and cookies that its server remembers in its text, where scripts can read them.

@@ -99,7 +99,8 @@ class Door(Router):
 
     def _foreign(self, request: httputil.HTTPServerRequest) -> str | None:
         """Why a request is none to this server from one of its own pages; `None` if it may be one."""
-        host = split_host(request.host)
+        # Tornado makes up a host where a request of HTTP/1.0 names none.
+        host = split_host(request.headers.get("Host", ""))
         if host is None or host[0] not in self.names:
             return "The app does not answer under this host name: allow it with --allow-host."
         origin = request.headers.get("Origin")
@@ -210,7 +211,8 @@ class _Enter(_Answer):
             secure=secure,
         )
         # No redirect: after a link from another site, browsers would follow it without the cookie.
-        path = html.escape(f"{access.prefix}/{'' if path == ENTER else path.strip('/')}", quote=True)
+        page = path.rstrip("/") if path.rstrip("/") in door.application.app_paths else "/"
+        path = html.escape(f"{access.prefix}{page}", quote=True)
         head = f'<meta http-equiv="refresh" content="0;url={path}">'
         self.page(f'<p><a href="{path}">Open DALI Lab</a></p>', head)
 

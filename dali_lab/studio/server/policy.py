@@ -63,4 +63,5 @@ class SecurityHeaders(web.OutputTransform):
         for name, value in _HEADERS.items():
             headers[name] = value
         headers["Content-Security-Policy"] = policy(nonce, self._host)
+        headers.pop("Server", None)  # the versions of libraries are nobody's business
         return status_code, headers, chunk

@@ -6,6 +6,7 @@ import logging
 import socket
 import ssl
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,12 +20,13 @@ from dali_lab.studio.hosts.panel_app import AppServer
 from dali_lab.studio.server import http as server_http
 from dali_lab.studio.server.access import Access, host_names, split_host
 from dali_lab.studio.server.log import Kinds
+from dali_lab.studio.server.routes import EDITOR
 from dali_lab.studio.session import Session
 from tests.proxy import Proxy
 from tests.unit.studio.attacker import PATIENCE, Attacker
 
 pytestmark = pytest.mark.skipif(not BUNDLE.is_file(), reason="the editor is not built: run 'jlpm build' in extension/")
-BUNDLE_PATH = "/components/dali_lab.studio.panel_editor/DaliLabEditor/_bundle_path/static/editor.js"
+BUNDLE_PATH = f"{EDITOR}editor.js"
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +139,9 @@ def test_foreign_hosts_and_origins_are_refused(attacker: Attacker) -> None:
     cookie, port = attacker.cookie(), attacker.server.port
     for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "", "a@localhost", "[", "x" * 300):
         assert attacker.ask("/", Cookie=cookie, Host=host).status in (400, 403)
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(f"GET / HTTP/1.0\r\nCookie: {cookie}\r\n\r\n".encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 403"), "a request that names no host"
     for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}"):
         assert attacker.ask("/", Cookie=cookie, Host=host).status == 200
     tunnel = attacker.ask(f"/?token={attacker.server.access.token}", Host="localhost:9000").cookie
@@ -160,6 +165,29 @@ def test_files_beside_the_pages_are_not_served(attacker: Attacker, path: str) ->
     answer = attacker.ask(path, Cookie=attacker.cookie())
     assert answer.status in (400, 403, 404)
     assert "root:" not in answer.text and "import" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "path", ["/metadata", "/gallery/metadata", "/autoload.js?bokeh-autoload-element=x", f"{EDITOR}editor.css", EDITOR]
+)
+def test_the_app_has_no_other_addresses(attacker: Attacker, path: str) -> None:
+    assert attacker.ask(path, Cookie=attacker.cookie()).status == 404
+
+
+def test_no_address_imports_a_module(attacker: Attacker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Panel's route of components imports whatever module it names."""
+    (tmp_path / "door_address.py").write_text("class Component:\n    _css = 'x'\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    cookie = attacker.cookie()
+    for path in ("/components/door_address/Component/_css/x", "/components/door_address.x/a/b/c"):
+        assert attacker.ask(path, Cookie=cookie).status == 404
+    assert "door_address" not in sys.modules
+
+
+@pytest.mark.parametrize("path", ["//evil.example", "/\\evil.example", "/%5cevil.example", '/"><script>', "/nothing"])
+def test_the_token_leads_to_a_page_of_the_app_alone(attacker: Attacker, path: str) -> None:
+    said = attacker.ask(f"{path}?token={attacker.server.access.token}".replace('"', "%22")).text
+    assert 'content="0;url=/"' in said and "evil" not in said and "<script>" not in said
 
 
 @pytest.mark.parametrize(
