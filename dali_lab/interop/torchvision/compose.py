@@ -78,6 +78,7 @@ class Compose:
             Images.
         """
         pictures = isinstance(data_input, Image.Image)
+        single = isinstance(data_input, torch.Tensor) and data_input.ndim == 3
         if not pictures and not isinstance(data_input, torch.Tensor):
             raise TypeError(f"inpt should be Tensor or PIL Image. Got {type(data_input)}")
         if self._pictures not in (None, pictures):
@@ -90,13 +91,13 @@ class Compose:
                 raise ValueError(
                     f"a tensor has the dimensions [N, C, H, W] or [C, H, W], got {tuple(data_input.shape)}"
                 )
-            batch = data_input[None] if data_input.ndim == 3 else data_input
+            batch = data_input[None] if single else data_input
             layout = "CHW" if batch.ndim == 4 else "FCHW"
         if len(batch) > self.batch_size:
             raise RuntimeError(f"the tensor has {len(batch)} images, and Compose a batch_size of {self.batch_size}")
         self._pictures = pictures
         result = self._run(batch, layout)
-        if not pictures and data_input.ndim == 3:
+        if single:
             result = result[0]
         return self._returned(result, pictures)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import torch
 from PIL import Image
@@ -39,18 +39,23 @@ def _images(inpt: object, device: Device) -> Images:
     return Images(data.gpu() if device == "gpu" else data.cpu(), layout, channels, floating)
 
 
-def _returned(images: Images, inpt: Any) -> Any:
+def _returned(images: Images, inpt: Pictures) -> Pictures:
     """The result as a picture or tensor like the input."""
     data = images.data.evaluate()
     if isinstance(data, dynamic.Batch):
         data = dynamic.as_tensor(data)
-    if isinstance(inpt, Image.Image):
-        return to_pil_image(to_torch_tensor(data.cpu()), input_layout="HWC")
+    if not torch.cuda.is_available() or isinstance(inpt, Image.Image):
+        data = data.cpu()
     tensor = to_torch_tensor(data)
-    return tensor if inpt.ndim == 3 else tensor.reshape(*inpt.shape[:-3], *tensor.shape[1:])
+    result: Any
+    if isinstance(inpt, Image.Image):
+        result = to_pil_image(tensor, input_layout="HWC")
+    else:
+        result = tensor if inpt.ndim == 3 else tensor.reshape(*inpt.shape[:-3], *tensor.shape[1:])
+    return cast("Pictures", result)
 
 
-def _applied(transform: Transform, inpt: Pictures, device: Device) -> Any:
+def _applied(transform: Transform, inpt: Pictures, device: Device) -> Pictures:
     return _returned(transform.apply(_images(inpt, device)), inpt)
 
 
@@ -126,7 +131,7 @@ def vertical_flip(inpt: Pictures, device: Device = "cpu") -> Pictures:
     return _flipped(inpt, device, horizontal=0, vertical=1)
 
 
-def _flipped(inpt: Any, device: Device, **directions: int) -> Any:
+def _flipped(inpt: Pictures, device: Device, **directions: int) -> Pictures:
     images = _images(inpt, device)
     return _returned(images.replaced(dynamic.flip(images.data, device=device, **directions)), inpt)
 
@@ -152,7 +157,7 @@ def resized_crop(
     return _returned(transform.apply(_cropped(inpt, (top, left, height, width), device)), inpt)
 
 
-def _cropped(inpt: Any, box: tuple[Any, ...], device: Device) -> Images:
+def _cropped(inpt: object, box: tuple[Any, ...], device: Device) -> Images:
     images = _images(inpt, device)
     top, left, height, width = _whole_pixels(box) if isinstance(inpt, Image.Image) else _integers(box)
     if height <= 0 or width <= 0:

@@ -284,7 +284,7 @@ class _RandomFlip(Transform):
         self.p = checks.probability(p)
 
     def apply(self, images: Images) -> Images:
-        flips = {"horizontal": 0, "vertical": 0, self._axis: fn.random.coin_flip(probability=self.p)}
+        flips: dict[str, Any] = {"horizontal": 0, "vertical": 0, self._axis: fn.random.coin_flip(probability=self.p)}
         return images.replaced(fn.flip(images.data, device=self.device, **flips))
 
 
