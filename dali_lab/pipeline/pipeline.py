@@ -85,7 +85,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         ``"replace"`` puts another good sample of the batch in its place, with its labels and all that sources gave for
         it and with random numbers of the place, so that batches stay full; ``"skip"`` leaves it out, so that batches
         may be smaller, even empty. :attr:`bad_samples` lists them. Errors
-        that no other sample mends are raised.
+        that no other sample mends are raised. A node's own argument ``on_error`` counts for the errors of that node.
     max_error_rate
         The largest share of bad samples among the last 1,000; where more are bad, the run ends with a
         :class:`~dali_lab.executor.bad_samples.TooManyBadSamples` that names the first ones.
