@@ -87,7 +87,9 @@ class ErrorPolicy:
     @classmethod
     def of(cls, graph: Graph, on_error: OnError) -> ErrorPolicy | None:
         """The policy of a pipeline and of its graph's nodes; `None` where all errors are raised."""
-        by_node = {name: node.arguments["on_error"] for name, node in graph.nodes.items() if "on_error" in node.arguments}
+        by_node = {
+            name: node.arguments["on_error"] for name, node in graph.nodes.items() if "on_error" in node.arguments
+        }
         return None if {on_error, *by_node.values()} == {"raise"} else cls(on_error, by_node)
 
     def answer(self, node: str | None) -> OnError:

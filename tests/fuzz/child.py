@@ -20,7 +20,7 @@ from pathlib import Path
 
 from dali_lab.model.errors import DaliLabError
 from tests.fuzz.formats import damaged
-from tests.fuzz.structured import structured
+from tests.fuzz.structures import structured
 from tests.fuzz.targets import TARGETS, Parts
 
 MOST_MEMORY = 2 << 30
