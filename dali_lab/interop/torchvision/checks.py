@@ -10,6 +10,8 @@ import numpy as np
 
 PADDING_MODES = {"constant": "pad", "edge": "clamp", "reflect": "reflect_101", "symmetric": "reflect_1001"}
 """torchvision's padding modes, each with the border mode of ``slice``."""
+Fill = float | np.number[Any] | tuple[float, ...]
+"""The value of a border: one number, or one for each channel."""
 
 
 def _numbers(value: object) -> list[Any]:
@@ -47,7 +49,7 @@ def probability(value: object) -> float:
     return float(value)
 
 
-def size_pair(size: Any) -> tuple[int, int]:
+def size_pair(size: object) -> tuple[int, int]:
     """Height and width of a crop, from one or two numbers."""
     if not isinstance(size, (int, list, tuple)):
         raise TypeError(f"Size must be int, list, or tuple, got {type(size)}")
@@ -60,7 +62,7 @@ def size_pair(size: Any) -> tuple[int, int]:
     return values[0], values[-1]
 
 
-def padding(value: Any, lengths: tuple[int, ...]) -> tuple[int, int, int, int]:
+def padding(value: object, lengths: tuple[int, ...]) -> tuple[int, int, int, int]:
     """Widths of the left, top, right and bottom border."""
     non_negative("padding", value)
     values = _numbers(value)
@@ -82,11 +84,11 @@ def padding_mode(value: object) -> str:
     return PADDING_MODES[value]
 
 
-def fill_values(value: Any) -> Any:
+def fill_values(value: object) -> Fill:
     """One number, or a number for each channel; `None` is 0."""
     if value is None:
         return 0
-    if isinstance(value, numbers.Number):
+    if isinstance(value, (int, float, np.number)):
         return value
     if not isinstance(value, (list, tuple)) or not all(isinstance(number, numbers.Number) for number in value):
         raise TypeError(f"fill must be a number, sequence of numbers, or None, got {value!r}")
@@ -95,7 +97,7 @@ def fill_values(value: Any) -> Any:
     return tuple(value)
 
 
-def statistics(mean: Any, std: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def statistics(mean: object, std: object) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Mean and standard deviation of each channel, of the same length."""
     arrays = []
     for name, value in (("Mean", mean), ("Std", std)):
@@ -108,7 +110,7 @@ def statistics(mean: Any, std: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[An
     return means, deviations
 
 
-def positive_range(name: str, value: Any) -> tuple[float, float]:
+def positive_range(name: str, value: object) -> tuple[float, float]:
     """A range of positive numbers."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise TypeError(f"{name} should be a sequence of two numbers, got {value!r}")

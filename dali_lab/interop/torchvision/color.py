@@ -171,7 +171,7 @@ def _drawn(bounds: tuple[float, float]) -> Any:
     return bounds[0] if bounds[0] == bounds[1] else fn.random.uniform(range=bounds)
 
 
-def _factors(name: str, value: Any) -> tuple[float, float]:
+def _factors(name: str, value: object) -> tuple[float, float]:
     if value is None:
         raise ValueError(f"{name} must not be None")
     checks.non_negative(name, value)
@@ -180,7 +180,7 @@ def _factors(name: str, value: Any) -> tuple[float, float]:
     return _bounds(name, value)
 
 
-def _turns(value: Any) -> tuple[float, float]:
+def _turns(value: object) -> tuple[float, float]:
     if value is None:
         raise ValueError("hue must not be None")
     if isinstance(value, (int, float)):
@@ -193,7 +193,7 @@ def _turns(value: Any) -> tuple[float, float]:
     return bounds
 
 
-def _bounds(name: str, value: Any) -> tuple[float, float]:
+def _bounds(name: str, value: object) -> tuple[float, float]:
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise TypeError(f"{name} must be a number or a (min, max) sequence, got {value!r}")
     checks.ordered(name, value)

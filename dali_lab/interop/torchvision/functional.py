@@ -15,7 +15,7 @@ from dali_lab.interop.torchvision import color, transforms
 from dali_lab.interop.torchvision.conversion import picture_array, to_pil_image
 from dali_lab.interop.torchvision.images import Images
 from dali_lab.interop.torchvision.interpolation import InterpolationMode
-from dali_lab.interop.torchvision.transforms import Device, Transform
+from dali_lab.interop.torchvision.transforms import Device, FillByType, Transform
 
 Pictures = TypeVar("Pictures", Image.Image, torch.Tensor)
 
@@ -79,7 +79,7 @@ def center_crop(inpt: Pictures, output_size: int | Sequence[int], device: Device
 def pad(
     inpt: Pictures,
     padding: int | Sequence[int],
-    fill: Any = 0,
+    fill: FillByType = 0,
     padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
     device: Device = "cpu",
 ) -> Pictures:

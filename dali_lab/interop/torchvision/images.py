@@ -10,6 +10,9 @@ from typing import Any
 from dali_lab import dynamic, fn, math, types
 from dali_lab.graph.recorder import DataNode
 
+Extent = int | DataNode
+"""A length in pixels: a node while a pipeline is being defined."""
+
 
 @dataclass(frozen=True)
 class Images:
@@ -57,7 +60,7 @@ class Images:
         """Whether the layout is that of torch tensors; pictures of Pillow have the channels last."""
         return self.layout.endswith("CHW")
 
-    def size(self) -> tuple[Any, Any]:
+    def size(self) -> tuple[Extent, Extent]:
         """Height and width: nodes in a pipeline, else numbers."""
         height = len(self.layout) - (2 if self.channels_first else 3)
         if self.in_pipeline:
@@ -66,17 +69,17 @@ class Images:
         shape = self.data.shape[0] if isinstance(self.data, dynamic.Batch) else self.data.shape
         return shape[height], shape[height + 1]
 
-    def replaced(self, data: Any, channels: int | None = None) -> Images:
+    def replaced(self, data: object, channels: int | None = None) -> Images:
         """The result of a step."""
         return replace(self, data=data, channels=self.channels if channels is None else channels)
 
-    def pair(self, first: Any, second: Any, dtype: types.DALIDataType = types.INT32) -> Any:
+    def pair(self, first: Extent, second: Extent, dtype: types.DALIDataType = types.INT32) -> Any:
         """Two numbers or nodes as one argument of type `dtype`."""
         if isinstance(first, DataNode) or isinstance(second, DataNode):
             return fn.stack(fn.cast(first, dtype=dtype), fn.cast(second, dtype=dtype))
         return (first, second)
 
-    def window(self, start: tuple[Any, Any], shape: tuple[Any, Any], **options: Any) -> Images:
+    def window(self, start: tuple[Extent, Extent], shape: tuple[Extent, Extent], **options: object) -> Images:
         """The window of this shape (height and width) that starts at (top, left)."""
         data = self.operations.slice(
             self.data, start=self.pair(*start), shape=self.pair(*shape), axis_names="HW", **options

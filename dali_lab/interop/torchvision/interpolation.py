@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from types import ModuleType
 
 from dali_lab import types
+from dali_lab.interop.torchvision.images import Extent
 
 
 class InterpolationMode(Enum):
@@ -36,7 +37,7 @@ _TYPES = {
 }
 
 
-def _mode(interpolation: Any) -> InterpolationMode:
+def _mode(interpolation: object) -> InterpolationMode:
     """A mode from a mode, from torchvision's own, or from Pillow's number."""
     if isinstance(interpolation, InterpolationMode):
         return interpolation
@@ -56,7 +57,7 @@ def _mode(interpolation: Any) -> InterpolationMode:
     )
 
 
-def interp_type(interpolation: Any) -> types.DALIInterpType:
+def interp_type(interpolation: object) -> types.DALIInterpType:
     """The interpolation of ``resize`` for a mode of torchvision.
 
     Raises
@@ -72,7 +73,7 @@ def interp_type(interpolation: Any) -> types.DALIInterpType:
     return _TYPES[mode]
 
 
-def checked_size(size: Any, max_size: int | None) -> int | tuple[int, int] | None:
+def checked_size(size: object, max_size: int | None) -> int | tuple[int, int] | None:
     """Height and width, or the length of the shorter edge, or `None` where only the longer edge is bounded."""
     if size is not None and not isinstance(size, (int, list, tuple)):
         raise ValueError(
@@ -103,7 +104,9 @@ def checked_size(size: Any, max_size: int | None) -> int | tuple[int, int] | Non
     return values[0] if values else None
 
 
-def target_size(height: Any, width: Any, size: int | None, max_size: int | None, operations: Any) -> tuple[Any, Any]:
+def target_size(
+    height: Extent, width: Extent, size: int | None, max_size: int | None, operations: ModuleType
+) -> tuple[Extent, Extent]:
     """Height and width after resizing the shorter edge to `size`, of numbers or nodes.
 
     Integer arithmetic without conditions: ``long * size // short`` is what torchvision gets by truncation.
@@ -121,6 +124,7 @@ def target_size(height: Any, width: Any, size: int | None, max_size: int | None,
     """
     short, long = operations.min(height, width), operations.max(height, width)
     if size is None:
+        assert max_size is not None, "checked_size sees to it"
         return max_size * height // long, max_size * width // long
     if max_size is None:
         return size * height // short, size * width // short

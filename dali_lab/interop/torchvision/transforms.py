@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
 
 from dali_lab import fn, math, types
 from dali_lab.interop.torchvision import checks
-from dali_lab.interop.torchvision.images import Images
+from dali_lab.interop.torchvision.images import Extent, Images
 from dali_lab.interop.torchvision.interpolation import InterpolationMode, checked_size, interp_type, target_size
 
 Device = Literal["cpu", "gpu"]
+FillByType = float | Sequence[float] | Mapping[type | str, float | Sequence[float] | None] | None
 
 
 class Transform:
@@ -112,12 +114,13 @@ class CenterCrop(Transform):
         return images.window((top, left), self.size, device=self.device, out_of_bounds_policy="pad", fill_values=0)
 
 
-def _centred(slack: Any, operations: Any) -> Any:
+def _centred(slack: Extent, operations: ModuleType) -> Extent:
     """Half of the slack in whole pixels, rounded as Python's ``round`` does, and towards 0 where it is padding."""
     inside, outside = operations.max(slack, 0), operations.max(-slack, 0)  # division of negative nodes truncates
-    half = inside // 2
+    half: Extent = inside // 2
     odd = inside - 2 * half
-    return half + odd * (half - 2 * (half // 2)) - outside // 2
+    start: Extent = half + odd * (half - 2 * (half // 2)) - outside // 2
+    return start
 
 
 class Pad(Transform):
@@ -138,14 +141,14 @@ class Pad(Transform):
     def __init__(
         self,
         padding: int | Sequence[int],
-        fill: Any = 0,
+        fill: FillByType = 0,
         padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
         device: Device = "cpu",
     ) -> None:
         super().__init__(device)
         self.border = checks.padding_mode(padding_mode)
         self.padding = checks.padding(padding, (2, 4))
-        self.fill = fill if isinstance(fill, dict) else checks.fill_values(fill)
+        self.fill = fill if isinstance(fill, Mapping) else checks.fill_values(fill)
 
     def apply(self, images: Images) -> Images:
         left, top, right, bottom = self.padding
@@ -158,8 +161,8 @@ class Pad(Transform):
             fill_values=self._fill(images),
         )
 
-    def _fill(self, images: Images) -> Any:
-        if not isinstance(self.fill, dict):
+    def _fill(self, images: Images) -> checks.Fill:
+        if not isinstance(self.fill, Mapping):
             return self.fill
         module, name = ("torch", "Tensor") if images.channels_first else ("PIL", "Image")
         for kind, value in self.fill.items():
@@ -190,7 +193,7 @@ class RandomCrop(Transform):
         size: int | Sequence[int],
         padding: int | Sequence[int] | None = None,
         pad_if_needed: bool = False,
-        fill: Any = 0,
+        fill: FillByType = 0,
         padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
         device: Device = "cpu",
     ) -> None:
@@ -215,7 +218,7 @@ class RandomCrop(Transform):
         border = {} if self.border == "error" else {"out_of_bounds_policy": self.border, "fill_values": self.fill}
         return images.window(starts, self.size, device=self.device, **border)
 
-    def _start(self, whole: Any, part: int, before: int, after: int) -> Any:
+    def _start(self, whole: Extent, part: int, before: int, after: int) -> Extent:
         """A random start among those that stay within the padded image."""
         missing: Any = 0
         padded = whole + (before + after)
@@ -224,8 +227,8 @@ class RandomCrop(Transform):
             padded = padded + 2 * missing
         last = math.max(padded - part, 0)
         drawn = fn.random.uniform(range=(0.0, 1.0)) * (last + 1)
-        start = math.min(fn.cast(math.floor(drawn), dtype=types.INT64), last)
-        return start - before - missing
+        start: Extent = math.min(fn.cast(math.floor(drawn), dtype=types.INT64), last) - before - missing
+        return start
 
 
 class RandomResizedCrop(Transform):
