@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from dali_lab.io.roots import open_within
 from dali_lab.model.errors import FormatError
 
 PathLike = str | os.PathLike[str]
@@ -19,15 +20,15 @@ _AT_HANDLES = {os.open, os.stat, os.rename, os.unlink} <= os.supports_dir_fd
 
 
 def read_bytes(path: PathLike) -> bytes:
-    """All of a file.
+    """All of a file, if it may be read here.
 
     Raises
     ------
     FormatError
         If it cannot be read; the message says why and names the file.
     """
-    with _as_format_error("cannot be read", path):
-        return Path(path).read_bytes()
+    with _as_format_error("cannot be read", path), open_within(path) as file:
+        return file.read()
 
 
 def read_below(root: PathLike, path: PathLike) -> bytes:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dali_lab.formats.disk import read_bytes
 from dali_lab.gallery.graphs import ENTRY_FILE, GRAPH_KEYS, graph_of
 from dali_lab.gallery.places import built_in_folder, with_pictures
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.verification import verify
+from dali_lab.io.files import list_folder
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.schema.registry import find_operator, has_operator
 
@@ -159,7 +161,12 @@ def load_gallery(*folders: str | os.PathLike[str], built_in: bool = True, missin
                 raise DaliLabError(problem)
             broken.append(BrokenEntry(folder.name, folder, problem))
             continue
-        for place in sorted(place for place in folder.iterdir() if place.is_dir() and place.name[0] not in "._"):
+        try:
+            names = sorted(entry.name for entry in list_folder(str(folder)) if entry.is_dir())
+        except OSError as error:
+            broken.append(BrokenEntry(folder.name, folder, str(error)))
+            continue
+        for place in (folder / name for name in names if name[0] not in "._"):
             try:
                 entry = load_entry(place)
             except (DaliLabError, OSError) as error:
@@ -210,7 +217,7 @@ def load_entry(folder: str | os.PathLike[str]) -> Entry:
 
 def _entry_data(path: Path) -> dict[str, Any]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_bytes(path).decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{ENTRY_FILE} is not JSON: {error}") from error
     if not isinstance(data, dict):

@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dali_lab.formats.disk import read_bytes
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery.places import built_in_folder
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.io.files import list_folder
 from dali_lab.model.errors import FormatError, nearest
 
 ENTRY_FILE = "entry.json"
 GRAPH_FILE = "graph.dali.json"
 PROGRAM_FILE = "graph.py"
+_SUFFIX = ".dali.json"
 BEGINNINGS = "_beginnings"
 """Folder, beside the entries of a gallery, of the graphs that they continue."""
 
@@ -42,7 +45,7 @@ def graph_of(folder: Path, data: Mapping[str, Any]) -> tuple[Graph, Edge | None]
     if file is not None:
         if here:
             raise FormatError(f"'{here[0]}' in {ENTRY_FILE} does not go with the file {file.name}")
-        return json_file.load(file) if file.name == GRAPH_FILE else _program(file.read_bytes()), None
+        return json_file.load(file) if file.name == GRAPH_FILE else _program(read_bytes(file)), None
     if not here:
         raise FormatError(f"the file {GRAPH_FILE} is missing")
     beginning = _beginning(folder.parent, data.get("begins"))
@@ -59,11 +62,11 @@ def graph_of(folder: Path, data: Mapping[str, Any]) -> tuple[Graph, Edge | None]
 
 
 def _beginning(gallery: Path, name: object) -> Graph:
-    files = {
-        path.name.removesuffix(".dali.json"): path
-        for place in (built_in_folder(), gallery)
-        for path in sorted((place / BEGINNINGS).glob("*.dali.json"))
-    }
+    files: dict[str, Path] = {}
+    for place in (built_in_folder() / BEGINNINGS, gallery / BEGINNINGS):
+        if place.is_dir():
+            names = sorted(entry.name for entry in list_folder(str(place)) if entry.name.endswith(_SUFFIX))
+            files |= {name.removesuffix(_SUFFIX): place / name for name in names}
     if not isinstance(name, str) or name not in files:
         raise FormatError(
             f"'begins' in {ENTRY_FILE} is {name!r}{nearest(str(name), files)}; there are {', '.join(files)}"

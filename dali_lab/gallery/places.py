@@ -45,15 +45,19 @@ def built_in_folder() -> Path:
     raise DaliLabError(f"the gallery's entries are not installed: there is no folder {inside}")
 
 
+def named_folders() -> list[Path]:
+    """The galleries that the person names by ``DALI_LAB_GALLERY``: folders, as in ``PATH``."""
+    return [Path(part).expanduser() for part in os.environ.get("DALI_LAB_GALLERY", "").split(os.pathsep) if part]
+
+
 def own_folders(root: Path) -> list[Path]:
-    """A project's own galleries: ``DALI_LAB_GALLERY`` (folders, as in ``PATH``), and ``gallery`` in `root`.
+    """A project's own galleries: those of :func:`named_folders`, and ``gallery`` in `root`.
 
     The built-in folder is left out, so that a checkout of DALI Lab does not show its entries twice.
     """
-    named = [Path(part).expanduser() for part in os.environ.get("DALI_LAB_GALLERY", "").split(os.pathsep) if part]
     beside = root / OWN_FOLDER
     found: list[Path] = []
-    for folder in [*named, *([beside] if beside.is_dir() else [])]:
+    for folder in [*named_folders(), *([beside] if beside.is_dir() else [])]:
         resolved = folder.absolute().resolve()
         if resolved != built_in_folder().resolve() and resolved not in found:
             found.append(resolved)

@@ -66,6 +66,11 @@ class Roots:
         with self._lock:
             self._folders = tuple(dict.fromkeys((*self._folders, real(folder))))
 
+    def allow_reading(self, folder: PathLike) -> None:
+        """Add a folder that may be read alone."""
+        with self._lock:
+            self._readable = tuple(dict.fromkeys((*self._readable, real(folder))))
+
     def allow_server(self, server: str) -> None:
         """Add a server, as :func:`server_of` names it."""
         with self._lock:

@@ -8,12 +8,15 @@ back when the last array over it is gone, in whichever thread that is, also afte
 from __future__ import annotations
 
 import bisect
+import contextlib
 import math
 import mmap
 import os
 import threading
 import weakref
 from collections import deque
+from collections.abc import Iterator
+from contextvars import ContextVar
 from operator import attrgetter
 from typing import Any
 
@@ -151,32 +154,104 @@ def _next_page(place: int) -> int:
     return -(-place // mmap.PAGESIZE) * mmap.PAGESIZE
 
 
+class Budget:
+    """A limit of the memory of batches for a part of the process, such as previews.
+
+    Parameters
+    ----------
+    most
+        Bytes that may be in use at a time; arrays under 64 KiB are not counted.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._used = 0
+        # The garbage collector may give memory back while the same thread holds the lock.
+        self._returned: deque[int] = deque()
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def limiting(self) -> Iterator[None]:
+        """Let this context, and pools of threads that are made in it, take memory within the limit alone."""
+        token = _budget.set(self)
+        try:
+            yield
+        finally:
+            _budget.reset(token)
+
+    def take(self, nbytes: int) -> None:
+        """Count memory that is about to be taken.
+
+        Raises
+        ------
+        MemoryError
+            If it would be too much.
+        """
+        with self._lock:
+            while self._returned:
+                self._used -= self._returned.popleft()
+            if self._used + nbytes > self.most:
+                raise MemoryError(f"{nbytes / 2**30:.1f} GiB are wanted, and {self.most / 2**30:.1f} GiB are the limit")
+            self._used += nbytes
+
+    def give(self, nbytes: int) -> None:
+        """Count memory that is free again; from any thread, at any point."""
+        self._returned.append(nbytes)
+
+
+_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
 class _Lease:
     """Memory of an array, which goes back to its heap with the last reference to it."""
 
-    __slots__ = ("__array_interface__", "_address", "_heap", "_nbytes", "_slab")
+    __slots__ = ("__array_interface__", "_address", "_budget", "_heap", "_nbytes", "_slab")
 
-    def __init__(self, heap: _Heap, nbytes: int) -> None:
-        self._heap, self._nbytes = heap, -(-nbytes // _ALIGNMENT) * _ALIGNMENT
-        self._slab, self._address = heap.take(self._nbytes)
+    def __init__(self, heap: _Heap, whole: int, nbytes: int, budget: Budget | None) -> None:
+        self._heap, self._nbytes, self._budget = heap, whole, budget
+        self._slab, self._address = heap.take(whole)
         self.__array_interface__ = {"version": 3, "data": (self._address, False), "shape": (nbytes,), "typestr": "|u1"}
 
     def __del__(self) -> None:
         if hasattr(self, "_slab"):  # there was memory
             self._heap.give(self._slab, self._address, self._nbytes)
+            if self._budget is not None:
+                self._budget.give(self._nbytes)
 
 
 _heap = _Heap()
 
 
 def buffer(nbytes: int) -> npt.NDArray[np.uint8]:
-    """Memory with undefined contents, as an array of bytes."""
+    """Memory with undefined contents, as an array of bytes.
+
+    Raises
+    ------
+    MemoryError
+        If there is not so much, or it would be beyond the :class:`Budget` of this context.
+    """
     if nbytes >= LEAST_MAPPED:
+        budget = _budget.get()
+        whole = -(-nbytes // _ALIGNMENT) * _ALIGNMENT
+        if budget is not None:
+            budget.take(whole)
         try:
-            return np.asarray(_Lease(_heap, nbytes))
+            return np.asarray(_Lease(_heap, whole, nbytes, budget))
         except (OSError, OverflowError):
-            pass  # NumPy says how much could not be had
+            if budget is not None:
+                budget.give(whole)  # NumPy says how much could not be had
     return np.empty(nbytes, np.uint8)
+
+
+def memory_of_machine() -> int:
+    """Bytes of memory that the processes of this machine, or of this container, may use."""
+    try:
+        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        found = 8 << 30
+    with contextlib.suppress(OSError, ValueError), open("/sys/fs/cgroup/memory.max", "rb") as file:
+        found = min(found, int(file.read()))
+    return found
 
 
 def empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from dali_lab.formats.disk import read_bytes
 from dali_lab.formats.python.programs import decoded
+from dali_lab.gallery.places import built_in_folder, named_folders
 from dali_lab.graph.graph import Graph, Node
 from dali_lab.graph.verification import Problem
 from dali_lab.io.roots import Roots, real, server_of
@@ -32,7 +33,7 @@ def usual_roots(*folders: Path) -> Roots:
     """The roots where none are given: these folders and the home of the person; never a whole file system."""
     home = Path(os.path.expanduser("~"))
     kept = [folder for folder in (*folders, home) if folder.is_absolute() and real(folder) != real(folder.anchor)]
-    return Roots(kept, [cache_folder()])
+    return Roots(kept)
 
 
 class Permissions:
@@ -41,7 +42,7 @@ class Permissions:
     Parameters
     ----------
     roots
-        Folders and servers.
+        Folders and servers; the app's own samples and galleries may be read, too.
     objects
         Python objects that documents may name, by their names there.
 
@@ -53,6 +54,8 @@ class Permissions:
 
     def __init__(self, roots: Roots, objects: Mapping[str, object] | None = None) -> None:
         self.roots = roots
+        for folder in (cache_folder(), built_in_folder(), *named_folders()):
+            roots.allow_reading(folder)
         self.objects = dict(objects or {})
         self.packages: set[str] = set()
 
@@ -90,12 +93,16 @@ class Permissions:
         found = self.roots.root_of(place)
         return place.parent if found is None else Path(found)
 
-    def problems(self, graph: Graph) -> Iterator[tuple[Problem, Permission]]:
-        """Nodes that may not be computed yet, with the permissions that lack."""
+    def problems(self, graph: Graph) -> Iterator[tuple[Problem, Permission | None]]:
+        """Nodes that may not be computed, with the permissions that lack; `None` where none would help."""
         for name, node in graph.nodes.items():
             for message, argument, permission in self._lacking(node):
-                code = "outside" if permission.what in ("folder", "server") else "consent"
+                code = "consent" if permission is not None and permission.what in ("package", "function") else "outside"
                 yield Problem(message, code, name, argument), permission
+
+    def allows(self, graph: Graph) -> bool:
+        """Whether all nodes of a graph may be computed."""
+        return next(self.problems(graph), None) is None
 
     def require(self, graph: Graph) -> None:
         """Raise the first problem.
@@ -108,7 +115,7 @@ class Permissions:
         for problem, permission in self.problems(graph):
             raise DocumentError(f"'{problem.node}': {problem.message}", problem.code, permission=permission)
 
-    def _lacking(self, node: Node) -> Iterator[tuple[str, str | None, Permission]]:
+    def _lacking(self, node: Node) -> Iterator[tuple[str, str | None, Permission | None]]:
         operator = known_operator(node.op)
         if operator is None:
             return
@@ -155,7 +162,7 @@ class Permissions:
     def allow_all(self, graph: Graph) -> None:
         """Give all permissions that a graph lacks, as its pipeline was written in this process; nothing is imported."""
         for _, permission in list(self.problems(graph)):
-            if permission.what != "function":
+            if permission is not None and permission.what != "function":
                 self.allow(permission)
 
 
@@ -195,12 +202,14 @@ def question(permission: Permission) -> str:
     return _source_of(name) if permission.what == "function" else name
 
 
-def _outside(path: str, argument: str) -> tuple[str, str, Permission]:
+def _outside(path: str, argument: str) -> tuple[str, str, Permission | None]:
     server = server_of(path)
     if server is not None:
         return f"{server} has not been allowed yet.", argument, Permission("server", server)
-    found = absolute(path, Path.cwd())
-    return f"{found} lies outside the folders that this session uses.", argument, _folder_of(found)
+    found = real(path)
+    if not found:
+        return f"{path!r} is not a path.", argument, None
+    return f"{found} lies outside the folders that this session uses.", argument, _folder_of(Path(found))
 
 
 def _folder_of(place: Path) -> Permission:

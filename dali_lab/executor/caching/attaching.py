@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 
 from dali_lab.executor.caching.entries import Form
@@ -14,6 +13,7 @@ from dali_lab.executor.caching.store import MemoryStore, Store
 from dali_lab.executor.plan import Plan, Stage
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.passes.once import CachedPart, cached_part
+from dali_lab.model.buffers import memory_of_machine
 
 OFF, MEMORY = "off", "memory"
 """Values of the setting `cache` that name no folder."""
@@ -51,7 +51,7 @@ def attach_cache(plan: Plan, part: CachedPart | None, cache: str, limit: int | N
 
     def make(form: Form) -> Store | None:
         if root is None:
-            return MemoryStore(form, limit if limit is not None else _memory() // _SHARE_OF_MEMORY)
+            return MemoryStore(form, limit if limit is not None else memory_of_machine() // _SHARE_OF_MEMORY)
         try:
             return FolderStore(root, f"{part.meaning}\n{numerics()}", form, limit)
         except (UnusableCacheError, OSError) as error:
@@ -78,11 +78,3 @@ def _origin(graph: Graph, edge: Edge) -> Edge:
     while graph.nodes[edge.node].inputs:
         edge = graph.nodes[edge.node].inputs[0]
     return edge
-
-
-def _memory() -> int:
-    """Bytes of the machine's memory."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return 8 << 30

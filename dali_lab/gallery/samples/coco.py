@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import open_file
 from dali_lab.model.errors import ArgumentError, DaliLabError
 
 Boxes = tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]
@@ -20,7 +21,7 @@ def coco_files(folder: Path) -> list[Path]:
     found = []
     for path in sorted(folder.glob("*.json")):
         try:
-            with open(path, "rb") as file:
+            with open_file(path) as file:
                 head = file.read(_HEAD)
         except OSError:
             continue

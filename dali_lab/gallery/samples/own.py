@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import os
-import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from dali_lab.codecs.encoded import IMAGE_SUFFIXES
 from dali_lab.gallery.samples.coco import Boxes, coco_boxes, coco_files
 from dali_lab.gallery.samples.making import made
+from dali_lab.io.files import Entry, list_folder, read_file
 from dali_lab.model.errors import DaliLabError
 
 MOST_PICTURES = 256
@@ -35,15 +37,25 @@ def pictures_in(folder: Path) -> list[str]:
     DaliLabError
         If there are none.
     """
-    found = sorted(
-        path.relative_to(folder).as_posix()
-        for pattern in ("*", "*/*")
-        for path in folder.glob(pattern)
-        if path.suffix.lower() in IMAGE_SUFFIXES and not path.name.endswith(".mask.png") and path.is_file()
-    )
+    found = []
+    for part, deep in _parts(folder):
+        for entry in deep:
+            picture = os.path.splitext(entry.name)[1].lower() in IMAGE_SUFFIXES and not entry.name.endswith(".mask.png")
+            if picture and entry.is_file():
+                found.append(f"{part}{entry.name}")
     if not found:
         raise DaliLabError(f"there are no pictures in {folder} or the folders in it")
-    return found
+    return sorted(found)
+
+
+def _parts(folder: Path) -> Iterator[tuple[str, list[Entry]]]:
+    """The entries of a folder, and of the folders in it that may be read, with what stands before their names."""
+    top = list_folder(str(folder))
+    yield "", top
+    for entry in top:
+        if entry.is_dir():
+            with contextlib.suppress(OSError):
+                yield f"{entry.name}/", list_folder(entry.path)
 
 
 def annotations_of(folder: Path, files: Sequence[str]) -> Path:
@@ -89,7 +101,7 @@ def _write(folder: Path, files: Sequence[str], target: Path) -> None:
         np.save(target / annotation_name(file, ".points.npy"), stand_in if points is None else points)
         mask = _beside(folder, file, ".mask.png")
         if mask.is_file():
-            shutil.copyfile(mask, target / annotation_name(file, ".mask.png"))
+            (target / annotation_name(file, ".mask.png")).write_bytes(_content(mask))
         else:
             _write_ellipse(target / annotation_name(file, ".mask.png"))
 
@@ -111,9 +123,8 @@ def _boxes(folder: Path, file: str, otherwise: Boxes | None) -> Boxes:
 def _yolo(path: Path) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
     """Lines of ``class x y width height``, the middle and the extent of boxes as shares of the size."""
     try:
-        rows = [
-            [float(word) for word in line.split()[:5]] for line in path.read_text("utf-8").splitlines() if line.strip()
-        ]
+        lines = _content(path).decode("utf-8").splitlines()
+        rows = [[float(word) for word in line.split()[:5]] for line in lines if line.strip()]
         table = np.array(rows, np.float32).reshape(-1, 5)
     except (ValueError, OSError) as error:
         raise DaliLabError(f"{path} has no boxes as YOLO writes them: lines of a class and four numbers") from error
@@ -133,10 +144,17 @@ def _table(path: Path, columns: int) -> npt.NDArray[np.float32] | None:
 
 def _array(path: Path) -> npt.NDArray[Any]:
     try:
-        array: npt.NDArray[Any] = np.load(path, allow_pickle=False)
+        array: npt.NDArray[Any] = np.load(io.BytesIO(_content(path)), allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise DaliLabError(f"{path} is not an array of numbers: {error}") from error
     return array
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_file(path)
+    except OSError as error:
+        raise DaliLabError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _write_ellipse(path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dali_lab.graph.graph import Graph, Node
 from dali_lab.graph.passes.matching import only_consumer, replaced_pair
-from dali_lab.schema.arguments import MERGED
 from dali_lab.schema.registry import find_operator
 
 
@@ -26,7 +25,7 @@ def decode_region(graph: Graph) -> Graph:
             decoder,
             node.device,
             (*node.inputs, *user.inputs[1:]),
-            {**decoding, **cutting, MERGED.name: (node.id, node.op, node.origin, user.op)},
+            {**decoding, **cutting},
             user.connections,
             user.origin,
         )

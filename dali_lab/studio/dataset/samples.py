@@ -16,7 +16,7 @@ from dali_lab.executor.plan import make_operator
 from dali_lab.executor.sources.opening import open_source
 from dali_lab.graph.graph import Node
 from dali_lab.io.locations import is_remote
-from dali_lab.io.roots import Roots
+from dali_lab.io.roots import Roots, open_within
 from dali_lab.operators.readers.list_reader import ListSource
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.protocol.datasets import DatasetLabel, DatasetRequest
@@ -124,7 +124,7 @@ class Samples:
         if not self._roots.reads(path):
             return
         try:
-            with open(path, "rb") as file:
+            with self._roots.limiting(), open_within(path) as file:
                 self.bytes[place] = size = os.fstat(file.fileno()).st_size
                 if size == 0:
                     self.problems[place] = "The file is empty."

@@ -9,6 +9,7 @@ from pathlib import Path
 from dali_lab.codecs.encoded import IMAGE_SUFFIXES
 from dali_lab.io.files import Entry, RemoteEntry, list_folder
 from dali_lab.io.locations import canonical, folder_of, shown
+from dali_lab.io.roots import reach
 from dali_lab.studio.document.graph_files import SUFFIX
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.protocol.documents import Listing, ListingEntry
@@ -45,6 +46,7 @@ def listing(path: Path, kinds: tuple[str, ...] = ("any",)) -> Listing:
                 folders.append(ListingEntry(entry.name, entry.path, kind, images=count_images(entry.path)))
         elif "any" in kinds or kind in kinds:
             with contextlib.suppress(OSError):
+                reach(entry.path)
                 files.append(ListingEntry(entry.name, entry.path, kind, entry.stat().st_size))
     entries = [*folders, *files]
     parent = path.parent if path.parent != path else None
@@ -98,6 +100,7 @@ def count_images(folder: str | os.PathLike[str]) -> int:
         inner = []
         for name in folders:
             try:
+                reach(name)
                 with os.scandir(name) as entries:
                     for entry in entries:
                         seen += 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dali_lab.gallery.graphs import ENTRY_FILE, GRAPH_FILE
+from dali_lab.gallery.graphs import ENTRY_FILE
 from dali_lab.graph.switches import Switch, switches
 from dali_lab.studio.document.changes import applied, changes_meaning
 from dali_lab.studio.document.graph_document import checked, empty_document
@@ -181,9 +181,8 @@ class Store:
         """
         place = self.resolve(path)
         if (place / ENTRY_FILE).is_file():
-            for name in (ENTRY_FILE, GRAPH_FILE):
-                self.resolve(str(place / name))
-            title, document = read_entry(place)
+            with self.permissions.roots.limiting():
+                title, document = read_entry(place)
             self.replace(document, title=title, dirty=True)
             return
         document, stamp = read_document(place, self.permissions.root(place), pipeline)

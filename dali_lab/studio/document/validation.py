@@ -43,7 +43,7 @@ class Checked:
     waiting: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     missing: list[Problem] = field(default_factory=list)
-    permissions: dict[Problem, Permission] = field(default_factory=dict)
+    permissions: dict[Problem, Permission | None] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:

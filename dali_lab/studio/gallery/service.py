@@ -115,7 +115,8 @@ class Gallery:
                 return
             self._tokens.add(token)
         if method == "gallery.cost":
-            threading.Thread(target=work, name="dali-lab-gallery-cost", daemon=True).start()
+            limited = self.permissions.roots.limiting()(work)
+            threading.Thread(target=limited, name="dali-lab-gallery-cost", daemon=True).start()
         else:
             self._requests.put(work)
 
@@ -150,7 +151,8 @@ class Gallery:
 
     def _work(self) -> None:
         while (work := self._requests.get()) is not None:
-            work()
+            with self.permissions.roots.limiting():
+                work()
 
     def _gallery(self, fresh: bool = False) -> gallery.Gallery:
         with self._lock:
@@ -190,6 +192,7 @@ class Gallery:
                     if request.cached:
                         missing.append(name)
                         continue
+                    self.permissions.require(entry.graph)
                     found = self.tiles.make(entry, self.drawer, self._pictures(None))
             except DaliLabError as error:
                 tiles[name] = Tile(problem=sentence(str(error)))
@@ -222,7 +225,7 @@ class Gallery:
 
     def _cost(self, request: VariantRequest, token: Token) -> Answer:
         graph = self._graph(request)
-        with self._measuring, self.permissions.roots.limiting():
+        with self._measuring:
             token.check()
             return cost(graph, token), []
 
@@ -254,7 +257,8 @@ class Gallery:
     def compose(self, seed: int, token: Token) -> tuple[Graph, list[Entry]]:
         """A random graph of two to four augmentations that runs, and the entries that they are from."""
         draw = random.Random(seed)
-        candidates = [entry for entry in self._gallery() if can_follow(entry)]
+        allowed = self.permissions.allows
+        candidates = [entry for entry in self._gallery() if can_follow(entry) and allowed(entry.graph)]
         draw.shuffle(candidates)
         count = draw.randint(*_STEPS)
         graph: Graph | None = None

@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.headers import peek
-from dali_lab.formats.disk import write_bytes
+from dali_lab.formats.disk import read_bytes, write_bytes
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery.entries import BrokenEntry, Entry, Gallery
 from dali_lab.gallery.graphs import PROGRAM_FILE
+from dali_lab.io.files import read_file
 from dali_lab.model.cache_folder import cache_folder
 from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View, decoded
@@ -86,7 +87,7 @@ def _graph_text(entry: Entry) -> str:
     program = entry.folder / PROGRAM_FILE
     if program.is_file():
         # Names that its graph's nodes are given by tracing do not matter.
-        return program.read_text(encoding="utf-8")
+        return read_bytes(program).decode("utf-8")
     return json.dumps(json_file.to_document(entry.graph), sort_keys=True)
 
 
@@ -178,7 +179,7 @@ def write_tile(folder: Path, name: str, before: Picture | None, after: Picture) 
 
 def _read(path: Path) -> Picture | None:
     try:
-        data = path.read_bytes()
+        data = read_file(path)
         header = peek(data)
     except (OSError, CodecError):
         return None

@@ -10,7 +10,6 @@ from dali_lab.gallery.samples import photographs
 from dali_lab.io.files import list_folder
 from dali_lab.io.locations import canonical, is_remote
 from dali_lab.io.roots import Roots, server_of
-from dali_lab.model.cache_folder import cache_folder
 from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.document.graph_files import title_of
 from dali_lab.studio.document.recovery import Recovery
@@ -50,7 +49,7 @@ def start_session(
     folder = data_place(data) if data is not None else None
     allowed = [data_folder(root) for root in roots]
     here = Path.cwd()
-    found = Roots(allowed, [cache_folder()]) if allowed else usual_roots(here)
+    found = Roots(allowed) if allowed else usual_roots(here)
     if isinstance(folder, Path):
         found.allow(folder)
     elif folder is not None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from dali_lab.executor.plan import make_operator
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.graph import Graph, Node, bare
 from dali_lab.graph.seeds import graph_seeds
+from dali_lab.graph.settings import whole_number
 from dali_lab.io.roots import Roots
+from dali_lab.model.buffers import Budget, memory_of_machine
 from dali_lab.model.errors import GraphError
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
@@ -22,6 +24,10 @@ from dali_lab.studio.preview.computation import BatchComputation, PreviewResourc
 from dali_lab.studio.preview.results import Evaluation, Failure, NodeResult, Token
 from dali_lab.studio.preview.sources import Pins, Sources, digest, file_state, paths_state, sample_files_state, values
 
+MOST_SAMPLES = 1 << 16
+"""Samples in a batch that is previewed."""
+_MEMORY = Budget(min(4 << 30, memory_of_machine() // 2))
+"""Memory of the batches of all previews."""
 _KEPT_OF_A_NODE = 16
 """Results kept of one node: while a slider is dragged, older ones are dropped soon and their memory is reused."""
 
@@ -49,8 +55,10 @@ class Evaluator:
         self._branches = Branches()
         self._lock = threading.Lock()
 
-    def _limiting(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext() if self._roots is None else self._roots.limiting()
+    @contextlib.contextmanager
+    def _limiting(self) -> Iterator[None]:
+        with _MEMORY.limiting(), contextlib.nullcontext() if self._roots is None else self._roots.limiting():
+            yield
 
     def close(self) -> None:
         """End the threads and forget everything."""
@@ -129,7 +137,9 @@ class _Run:
         self.graph = graph
         self.iteration = iteration
         self.token = token
-        self.batch_size = max(1, int(graph.pipeline.get("batch_size") or 8))
+        self.batch_size = whole_number("batch_size", graph.pipeline.get("batch_size")) or 8
+        if self.batch_size > MOST_SAMPLES:
+            raise GraphError(f"previews take batches of up to {MOST_SAMPLES} samples; batch_size is {self.batch_size}")
         wanted = None if nodes is None else graph.ancestors(nodes)
         self.order = [name for name in graph.order() if wanted is None or name in wanted]
         self.kinds = {name: find_operator(graph.nodes[name].op) for name in self.order}
@@ -211,7 +221,7 @@ class _Run:
     def _draw(self, base: str, node: Node) -> tuple[Operator, Draw]:
         sources = self.owner._sources
         pinned = self.pins and sources.pinned(base, node, self.seeds, self.pins, self.batch_size)
-        return pinned or sources.draw(base, node, self.seeds, self.iteration, self.batch_size)
+        return pinned or sources.draw(base, node, self.seeds, self.iteration, self.batch_size, self.token)
 
     def _others(self) -> None:
         results, waiting = self.evaluation.results, self.evaluation.waiting

@@ -19,6 +19,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.operators.readers.list_reader import ListSource
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.source import Draw, Source
+from dali_lab.studio.preview.results import Token
 
 MOST_SOURCES = 16
 MOST_DRAWS = 64
@@ -64,12 +65,20 @@ class Sources:
         self._open: OrderedDict[str, _Source] = OrderedDict()
 
     def draw(
-        self, key: str, node: Node, seeds: Mapping[str, int], iteration: int, batch_size: int
+        self,
+        key: str,
+        node: Node,
+        seeds: Mapping[str, int],
+        iteration: int,
+        batch_size: int,
+        token: Token | None = None,
     ) -> tuple[Operator, Draw]:
         """The operator of a source and its decision for a batch; the same for each call.
 
         Raises
         ------
+        Cancelled
+            If the token was used.
         StopIteration
             If the source ends before this batch.
         """
@@ -81,6 +90,8 @@ class Sources:
         self._open.move_to_end(key)
         try:
             while len(entry.counts) <= iteration:
+                if token is not None:
+                    token.check()
                 draw = entry.source.draw(batch_size)
                 entry.draws[len(entry.counts)] = draw
                 entry.counts.append(draw.count)

@@ -96,7 +96,8 @@ def list_files(workspace: Workspace, request: Request, params: ListFilesRequest)
     if params.path is not None and is_remote(params.path):
         store.permissions.server(params.path)
         return remote_listing(params.path, kinds)
-    return listing(store.root if params.path is None else store.resolve(params.path), kinds)
+    with store.permissions.roots.limiting():
+        return listing(store.root if params.path is None else store.resolve(params.path), kinds)
 
 
 @handles("validate", Empty)

@@ -8,10 +8,6 @@ import cv2
 import numpy as np
 import pytest
 
-from dali_lab.gallery import load_gallery
-
-GALLERY = load_gallery()
-
 
 @pytest.fixture(scope="session")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:

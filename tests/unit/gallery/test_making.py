@@ -12,7 +12,8 @@ from dali_lab.formats import dump
 from dali_lab.gallery import load_entry, load_gallery, own_folders
 from dali_lab.gallery.making import new_entry
 from dali_lab.graph.graph import Edge
-from tests.unit.gallery.conftest import GALLERY
+
+GALLERY = load_gallery()
 
 
 @pytest.mark.parametrize("ending", [".dali.json", ".py", ".dali"])

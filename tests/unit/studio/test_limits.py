@@ -21,7 +21,7 @@ from dali_lab.studio.server.log import Kinds, LibraryLog
 from dali_lab.studio.server.pace import BURST, PIECE, PIECES_A_SECOND, Pace
 from dali_lab.studio.session import Session
 from tests.unit.studio.attacker import PATIENCE, Attacker
-from tests.unit.studio.conftest import Client
+from tests.unit.studio.conftest import Client, document
 
 needs_editor = pytest.mark.skipif(
     not BUNDLE.is_file(), reason="the editor is not built: run 'jlpm build' in extension/"
@@ -74,6 +74,32 @@ def test_garbage_costs_nobody_else_anything(session: Session, kind: str, caplog:
         assert sum(len(record.getMessage()) for record in caplog.records) < 1 << 20, "the log is not filled"
     finally:
         server.close()
+
+
+def test_previews_have_a_limit_of_memory(session: Session, folder: Path) -> None:
+    """A graph from elsewhere that asks for huge pictures, numbers or batches is refused at its node."""
+    client = Client(session)
+    session.store.permissions.roots.allow(folder)
+    huge = {
+        "resize": {"op": "resize", "inputs": ["decode"], "arguments": {"resize_x": 60_000, "resize_y": 60_000}},
+        "draw": {"op": "random.uniform", "arguments": {"shape": [1_000_000, 10_000]}},
+    }
+    session.replace(document(folder, **huge))
+    found = client.preview()
+    for node in huge:
+        assert "GiB are the limit" in found[node]["error"]["message"]
+    assert found["decode"]["outputs"]
+    for size, said in ((1 << 20, "up to 65536 samples"), (10**9, "is not in"), ("x", "akes an int")):
+        session.replace({**document(folder), "pipeline": {"batch_size": size}})
+        assert said in client.preview()[""]["error"]["message"]
+
+
+def test_a_preview_of_a_late_batch_can_be_stopped(session: Session, folder: Path) -> None:
+    client = Client(session)
+    session.store.permissions.roots.allow(folder)
+    session.replace(document(folder))
+    client.start(iteration=1 << 60)
+    assert client.preview()["decode"]["outputs"], "the next one does not wait for it"
 
 
 def test_the_pace_of_a_client() -> None:

@@ -177,6 +177,24 @@ def test_variants_and_comparisons_stay_in_the_roots(client: Client, folder: Path
     assert error["code"] == "outside"
 
 
+@pytest.mark.parametrize("path", ["a\0b.jpg", "~nobody-of-this-name/x", " ", "\udcff"])
+def test_what_is_no_path_is_a_problem_of_its_node(client: Client, folder: Path, path: str) -> None:
+    graph = document(folder, flip=FLIP)
+    graph["nodes"]["reader"]["arguments"] = {"files": [path]}
+    client.session.replace(graph)
+    client.call("validate")
+    assert client.preview()["flip"]["skipped"]
+
+
+def test_a_named_pipe_stops_no_view_of_the_dataset(client: Client, folder: Path) -> None:
+    os.mkfifo(folder / "cats" / "pipe.jpg")
+    graph = document(folder)
+    graph["nodes"]["reader"]["arguments"] = {"file_root": str(folder), "files": ["cats/pipe.jpg", "dogs/4.jpg"]}
+    client.session.replace(graph)
+    pipe, _ = client.call("dataset", node="reader", count=20)["samples"]
+    assert "not a file" in pipe["problem"]
+
+
 def test_a_server_is_asked_for_by_its_name(client: Client, folder: Path) -> None:
     graph = document("s3://bucket/pictures", flip=FLIP)
     client.session.replace(graph)
@@ -237,13 +255,16 @@ def test_whatever_opens_files_for_operators_asks_first() -> None:
         "_keep",
         "_is_google",
         "_without_waiting",
+        "_host_modules_alone",
+        "write",
     }
     silent = []
-    for path in (path for part in ("operators", "io", "codecs") for path in (package / part).rglob("*.py")):
+    for path in (path for part in ("operators", "io", "codecs", "gallery") for path in (package / part).rglob("*.py")):
         for function in ast.walk(ast.parse(path.read_text())):
             if isinstance(function, ast.FunctionDef) and function.name not in known:
                 called = {ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
                 opens = called & {"open", "os.open", "os.scandir", "os.listdir", "os.walk", "io.open", "self._av.open"}
+                opens |= {name for name in called if name.endswith((".read_text", ".iterdir", "copyfile"))}
                 if opens and not called & {"reach", "reach_to_write", "check_reach", "open_within"}:
                     silent.append(f"{path.relative_to(package)}: {function.name}")
     assert not silent

@@ -1,1 +1,0 @@
-"""torchvision's transforms on pipelines: what :mod:`dali_lab.experimental.torchvision` re-exports."""
