@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("convert", help="read a graph in one form and write it in another")
     parser.add_argument("source", metavar="FROM")
     parser.add_argument("target", metavar="TO", help="its ending tells the form, unless --to does")
-    parser.add_argument("--to", metavar="FORM", help="python, nvidia-python, dali-serialized, json, torchvision, ...")
+    parser.add_argument("--to", metavar="FORM", help="python, nvidia-python, torchvision, keras, json, ...")
     parser.add_argument("--pipeline", metavar="NAME", help="the one to read from a program with several")
     parser.add_argument(
         "--argument",

@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
         "--to",
         required=True,
         metavar="FORM",
-        help="python, pytorch, ray, nvidia-python, dali-serialized, json, dot, ...",
+        help="python, pytorch, ray, nvidia-python, torchvision, albumentations, keras, dali-serialized, json, dot, ...",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write (default: print)")
     parser.set_defaults(function=_export)
@@ -26,9 +26,7 @@ def add(commands: Commands) -> None:
 
 def _export(options: argparse.Namespace) -> int:
     from dali_lab.formats import FORMATS, dump
-    from dali_lab.formats.paths import placing
     from dali_lab.studio.document.exports import export_document
-    from dali_lab.studio.document.graph_document import with_paths
     from dali_lab.studio.document.graph_files import title_of
     from dali_lab.studio.document.store import Store
 
@@ -40,10 +38,7 @@ def _export(options: argparse.Namespace) -> int:
         return 0
     store = Store()
     store.open_own(options.graph)
-    document = store.document
-    if form is not None and form.movable and options.output is not None:
-        document = with_paths(document, placing(options.output))
-    result = export_document(document, options.to, title_of(Path(options.graph).name))
+    result = export_document(store.document, options.to, title_of(Path(options.graph).name), options.output)
     for warning in result.warnings or ():
         print(f"dali-lab export: {warning}", file=sys.stderr)
     _write(result.text, options.output)

@@ -77,7 +77,7 @@ def loads(
     # Content of no known form may be a damaged serialized pipeline.
     form = detected(data, os.fspath(file)) or FORMATS["dali-serialized"]
     assert form.loads is not None
-    return form.loads(data, name, arguments)
+    return form.loads(data, name, arguments, file)
 
 
 def trusting(graph: Graph) -> Graph:
@@ -97,7 +97,7 @@ def trusting(graph: Graph) -> Graph:
 
 
 def dump(graph: Graph, path: PathLike, to: str | None = None, **options: object) -> None:
-    """Write a graph to a file; in a graph file, the paths of what lies beside it start at the file's folder.
+    """Write a graph to a file; in graph files and programs, paths of what lies beside them start at their folder.
 
     Parameters
     ----------
@@ -112,8 +112,10 @@ def dump(graph: Graph, path: PathLike, to: str | None = None, **options: object)
         If the graph cannot be written in this form, or the file not at all.
     """
     to = to or format_of(path).name
-    if to in FORMATS and FORMATS[to].movable:
+    form = FORMATS.get(to)
+    if form is not None and (form.movable or form.program):
         graph = beside(graph, path)
+        options = {"here": True, **options} if form.program else options
     write_bytes(path, dumps(graph, to, **options))
 
 

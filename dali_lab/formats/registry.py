@@ -12,7 +12,7 @@ from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import FormatError
 
 Arguments = Mapping[str, Any]
-Reader = Callable[[bytes, str | None, Arguments | None], Graph]
+Reader = Callable[[bytes, str | None, Arguments | None, PathLike], Graph]
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Format:
     dumps
         The content of a file, from a graph and options.
     loads
-        A graph from the content of a file, the name of the pipeline in it and that one's arguments; `None` where
-        graphs cannot be read from it.
+        A graph from the content of a file, the name of the pipeline in it, that one's arguments, and the file's name
+        (empty where it has none); `None` where graphs cannot be read from it.
     detect
         Whether the content of a file with this name (empty where it has none) has this form; needed for `loads`.
     lost
@@ -40,6 +40,8 @@ class Format:
         Whether it is bytes and not text.
     movable
         Whether paths in its files start at the file's folder where what they name lies there.
+    program
+        Whether it is a program, in which such paths are made from ``__file__``; `dumps` takes `here` then.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Format:
     lost: Callable[[Graph], list[str]] = lambda graph: []
     binary: bool = False
     movable: bool = False
+    program: bool = False
 
     @property
     def reads(self) -> bool:

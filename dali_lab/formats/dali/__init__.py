@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dali_lab.formats.disk import PathLike
 from dali_lab.formats.exported import left_out_of_dali
 from dali_lab.formats.registry import Arguments, Format, register
 from dali_lab.graph.graph import Graph
@@ -29,7 +30,7 @@ def detect(data: bytes, name: str) -> bool:
 # Imported when they are called: they need the protobuf library.
 
 
-def loads(data: bytes, name: str | None = None, arguments: Arguments | None = None) -> Graph:
+def loads(data: bytes, name: str | None = None, arguments: Arguments | None = None, file: PathLike = "") -> Graph:
     """The graph of a serialized pipeline, with names for people."""
     from dali_lab.formats.dali import writer
 

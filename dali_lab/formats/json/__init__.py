@@ -11,7 +11,7 @@ register(
         "the project's graph file, which keeps everything",
         (".dali.json", ".json"),
         dumps,
-        lambda data, name, arguments: loads(data),
+        lambda data, name, arguments, file: loads(data),
         lambda data, name: beginning(data) in (b"{", b"["),
         movable=True,
     )

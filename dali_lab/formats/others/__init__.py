@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from dali_lab.formats.exported import left_out
-from dali_lab.formats.others.torchvision import dumps
+from functools import partial
+
+from dali_lab.formats.others.programs import LIBRARIES, dumps, lost
 from dali_lab.formats.registry import Format, register
 
-register(Format("torchvision", "a Python module of torchvision transforms", (".torchvision.py",), dumps, lost=left_out))
+for _name, _library in LIBRARIES.items():
+    register(
+        Format(
+            _name,
+            f"a Python program with {'layers' if _name == 'keras' else 'transforms'} of {_library.title}",
+            (f".{_name}.py",),
+            partial(dumps, library=_name),
+            lost=partial(lost, library=_name),
+            program=True,
+        )
+    )

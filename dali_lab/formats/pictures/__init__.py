@@ -19,7 +19,7 @@ register(
         "a picture of the graph, made by Graphviz, with the graph inside",
         (".png",),
         lambda graph: png.embed(dot.picture(graph, "png"), graph),
-        lambda data, name, arguments: png.loads(data),
+        lambda data, name, arguments, file: png.loads(data),
         lambda data, name: data.startswith(png.SIGNATURE),
         binary=True,
         movable=True,

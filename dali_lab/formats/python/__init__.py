@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal
 
+from dali_lab.formats.disk import PathLike
 from dali_lab.formats.exported import left_out, left_out_of_dali
 from dali_lab.formats.registry import Arguments, Format, register
 from dali_lab.graph.graph import Graph
@@ -23,12 +24,12 @@ def detect(data: bytes, name: str) -> bool:
         return False
 
 
-def loads(data: bytes, name: str | None = None, arguments: Arguments | None = None) -> Graph:
+def loads(data: bytes, name: str | None = None, arguments: Arguments | None = None, file: PathLike = "") -> Graph:
     """The graph of a pipeline in a program, which is not run."""
     from dali_lab.formats.python.programs import decoded
     from dali_lab.formats.python.reader import read
 
-    return read(decoded(data), name, arguments)
+    return read(decoded(data), name, arguments, file)
 
 
 def dumps(graph: Graph, dialect: Literal["dali_lab", "nvidia.dali"] = "dali_lab", **options: Any) -> str:
@@ -51,13 +52,14 @@ def lost(graph: Graph) -> list[str]:
 
 
 register(
-    Format("python", "a Python program for DALI Lab", (".py",), dumps, loads, detect, lost),
+    Format("python", "a Python program for DALI Lab", (".py",), dumps, loads, detect, lost, program=True),
     Format(
         "nvidia-python",
         "a Python program for NVIDIA DALI",
         (".nvidia.py",),
         partial(dumps, dialect="nvidia.dali"),
         lost=left_out_of_dali,
+        program=True,
     ),
     Format(
         "pytorch",
@@ -65,6 +67,7 @@ register(
         (".torch.py",),
         partial(dumps, main="pytorch"),
         lost=left_out,
+        program=True,
     ),
     Format(
         "ray",
@@ -72,5 +75,6 @@ register(
         (".ray.py",),
         partial(dumps, main="ray"),
         lost=left_out,
+        program=True,
     ),
 )

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from dali_lab.conditionals import ConditionStack
+from dali_lab.formats.disk import PathLike
 from dali_lab.formats.python.comments import with_comments
 from dali_lab.formats.python.execution import Interpreter
 from dali_lab.formats.python.names import Definition, Function
@@ -25,7 +27,7 @@ from dali_lab.model.errors import DaliLabError, FormatError, nearest
 from dali_lab.pipeline.pipeline import Pipeline
 
 
-def read(text: str, name: str | None = None, arguments: Mapping[str, Any] | None = None) -> Graph:
+def read(text: str, name: str | None = None, arguments: Mapping[str, Any] | None = None, file: PathLike = "") -> Graph:
     """The graph of a pipeline, without running anything.
 
     Parameters
@@ -35,6 +37,8 @@ def read(text: str, name: str | None = None, arguments: Mapping[str, Any] | None
         there are several.
     arguments
         Arguments of the function or of the class, and settings of the pipeline.
+    file
+        Where the program stands, its ``__file__``; by default in the working directory.
 
     Raises
     ------
@@ -54,6 +58,7 @@ def read(text: str, name: str | None = None, arguments: Mapping[str, Any] | None
     if name not in found:
         raise FormatError(f"there is no pipeline '{name}'{nearest(name, found)}")
     interpreter = Interpreter()
+    interpreter.names["__file__"] = os.path.abspath(file or "pipeline.py")
     try:
         with warnings.catch_warnings(), suggesting(""):
             warnings.simplefilter("ignore")

@@ -17,6 +17,7 @@ from dali_lab.formats.python.expressions import (
     is_expression,
 )
 from dali_lab.formats.python.layout import WIDTH, Imports, Piece, call, flat, free, lines, listing, quoted, value_piece
+from dali_lab.formats.python.parameters import Parameters
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
 from dali_lab.graph.meaning import meaningful_arguments
 from dali_lab.graph.naming import is_reserved, node_name
@@ -44,6 +45,8 @@ class Statements:
         Nodes that are written as ``if``, ``and``, ``or`` and ``not``.
     named
         Nodes that are given their names by ``name=`` in any case.
+    here
+        Whether paths that begin with ``./`` start at the folder of the program.
     """
 
     def __init__(
@@ -54,9 +57,11 @@ class Statements:
         exact: bool,
         conditions: Conditions,
         named: Collection[str] = (),
+        here: bool = False,
     ) -> None:
         self.graph = graph
         self.imports = imports
+        self.parameters = Parameters(graph, here=here, taken=imports.taken)
         self.exact = exact
         self.conditions = conditions
         self.order = conditions.written()
@@ -350,6 +355,8 @@ class Statements:
         return call(f"{self._operand(node.inputs[0], node).within(ATOM)}.shape", given)
 
     def _argument(self, value: Any, arg: Arg, hint: str) -> Piece:
+        if (path := self.parameters.argument(value, arg)) is not None:
+            return path
         whole = arg.type == "float"
         if arg.vector and isinstance(value, tuple) and len(value) == 1 and not isinstance(value[0], tuple):
             return value_piece(value[0], self.imports, hint, whole=whole)

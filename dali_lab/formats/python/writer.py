@@ -33,7 +33,13 @@ _OFFERED = ("fn", "math", "pipeline_def", "tfrecord", "types")
 
 
 def dumps(
-    graph: Graph, dialect: Dialect = "dali_lab", *, name: str = "pipeline", main: Main = "run", batches: int = 3
+    graph: Graph,
+    dialect: Dialect = "dali_lab",
+    *,
+    name: str = "pipeline",
+    main: Main = "run",
+    batches: int = 3,
+    here: bool = False,
 ) -> str:
     """The program for a graph.
 
@@ -48,6 +54,8 @@ def dumps(
         PyTorch, ``"ray"``: the same with batches that a Ray cluster computes, or ``"none"``.
     batches
         Number of batches that it runs.
+    here
+        Whether paths that begin with ``./`` start at the folder of the program.
 
     Raises
     ------
@@ -64,7 +72,7 @@ def dumps(
         refuse(graph, _beyond_dali, "NVIDIA DALI")
         _refuse_groups(graph)
     function = name if name.isidentifier() and not keyword.iskeyword(name) and not is_reserved(name) else "pipeline"
-    statements = _statements(graph, dialect, function)
+    statements = _statements(graph, dialect, function, here)
     imports = statements.imports
     body = statements.lines()
     definition = [
@@ -74,22 +82,24 @@ def dumps(
         *body,
         *statements.returned(),
     ]
-    parts = ["\n".join(definition)]
+    parts = ["\n".join(statements.parameters.lines()), "\n".join(definition)]
     if main != "none":
         parts.append("\n".join(_main(graph, function, statements, main, batches)))
         parts.append('if __name__ == "__main__":\n    main()')
+    constants, *parts = parts
     parts = [_stub(stub, text) for stub, text in imports.stubs.items()] + parts
-    code = "\n\n\n".join(parts)
-    return "\n".join(_header(code, dialect, imports, main)) + "\n\n\n" + code + "\n"
+    code = "\n\n\n".join([constants, *parts])
+    return "\n".join(_header(code, dialect, imports, main)) + "\n\n" + code + "\n"
 
 
-def _statements(graph: Graph, dialect: Dialect, function: str) -> Statements:
+def _statements(graph: Graph, dialect: Dialect, function: str, here: bool) -> Statements:
     """The body of the function; conditions are written as ``if`` where that says just the same."""
 
     def written(found: Conditions, named: Collection[str] = ()) -> Statements:
         used = {"main", "DALIGenericIterator", "LastBatchPolicy", "np", *_OFFERED}
         imports = Imports(taken={function, *used})
-        return Statements(graph, imports, exact=dialect == "dali_lab", conditions=found, named=named)
+        exact = dialect == "dali_lab"
+        return Statements(graph, imports, exact=exact, conditions=found, named=named, here=here)
 
     plain = Conditions(graph, tuple(graph.order()), structured=False)
     found = conditions(graph)
@@ -117,6 +127,7 @@ def _misnamed(graph: Graph, statements: Statements, *, exact: bool) -> set[str] 
         return None
     head = [text for name, text in _placeholders(statements.imports)]
     program = [f"from dali_lab import {', '.join(_OFFERED)}", "import numpy as np", *head]
+    program += ["import os", *statements.parameters.lines()]
     program += ["@pipeline_def(batch_size=1, enable_conditionals=True)", "def pipeline():", *(body or ["    pass"])]
     try:
         back = read("\n".join(program), "pipeline")
@@ -171,7 +182,8 @@ def _refuse_groups(graph: Graph) -> None:
 def _header(code: str, dialect: Dialect, imports: Imports, main: Main) -> list[str]:
     used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
     names = [name for name in _OFFERED if name in used]
-    result = ["import numpy as np"] if "np" in used else []
+    result = ["import os", ""] if "os" in used else []
+    result += ["import numpy as np"] if "np" in used else []
     entries = {f"from {dialect} import {', '.join(names)}"}
     if main == "pytorch":
         if dialect == "dali_lab":
@@ -209,14 +221,16 @@ def _settings(graph: Graph, dialect: Dialect, statements: Statements) -> list[tu
         settings.pop("device_id", None)
     if settings.get("prefetch_queue_depth") == 2:
         del settings["prefetch_queue_depth"]
+    settings.setdefault("seed", None)
     first = [key for key in ("batch_size", "num_threads", "device_id", "seed") if key in settings]
     order = first + [key for key in settings if key not in first]
     dali_has = set(_dali_settings())
     conditionals = [("enable_conditionals=", "True")] if statements.conditions.structured else []
+    constants = {"batch_size": "BATCH_SIZE", "seed": "SEED"}
     return [
-        (f"{key}=", value_piece(settings[key], imports, key))
+        (f"{key}=", constants.get(key) or value_piece(settings[key], imports, key))
         for key in order
-        if (settings[key] is not None or (key == "device_id" and dialect == "nvidia.dali"))
+        if (settings[key] is not None or key == "seed" or (key == "device_id" and dialect == "nvidia.dali"))
         and (key in dali_has or (dialect == "dali_lab" and key in _OWN_SETTINGS))
     ] + conditionals
 

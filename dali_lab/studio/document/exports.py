@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dali_lab.formats import FORMATS, Format, dumps
+from dali_lab.formats.disk import PathLike
+from dali_lab.formats.others import LIBRARIES
+from dali_lab.formats.paths import beside, placing
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import Problem
 from dali_lab.model.errors import DaliLabError, nearest
-from dali_lab.studio.document.graph_document import draft, written
+from dali_lab.studio.document.graph_document import draft, with_paths, written
 from dali_lab.studio.document.validation import check
 from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.protocol.connections import ExportFormat
@@ -19,6 +22,8 @@ _SHOWN = {
     "ray": ("Ray", "The same, with batches that a Ray cluster computes.", "python"),
     "nvidia-python": ("NVIDIA DALI", "A program for NVIDIA DALI itself.", "python"),
     "torchvision": ("torchvision", "The same steps as torchvision transforms, as far as there are any.", "python"),
+    "albumentations": ("albumentations", "The same steps as albumentations has them, as far as it does.", "python"),
+    "keras": ("Keras", "The same steps as layers of Keras, as far as there are any.", "python"),
     "json": ("Graph file", "What Save writes: everything, positions included.", "json"),
     "dot": ("Graphviz", "The graph in the DOT language.", "dot"),
 }
@@ -60,8 +65,13 @@ def _shown(form: Format) -> tuple[str, str, str]:
     return _SHOWN.get(form.name) or (form.name, sentence(form.title), "text")
 
 
-def export_document(document: Document, to: str, title: str) -> Exported:
+def export_document(document: Document, to: str, title: str, file: PathLike | None = None) -> Exported:
     """The text of a document in one form, with a name for its file and what had to be left out.
+
+    Parameters
+    ----------
+    file
+        Where the text will lie: paths of what lies beside it start there.
 
     Raises
     ------
@@ -77,11 +87,14 @@ def export_document(document: Document, to: str, title: str) -> Exported:
         raise DocumentError(f"'{to}' is a binary form and cannot be shown as text; save it to a file.", "not_found")
     warnings: list[str] = []
     if to == "json":
-        text = written(document)
+        text = written(document if file is None else with_paths(document, placing(file)))
     else:
         graph, warnings = exportable(document)
+        here = form.program and file is not None
+        graph = beside(graph, file) if here and file is not None else graph
         try:
-            text = dumps(graph, to).decode("utf-8")
+            text = dumps(graph, to, **({"here": True} if here else {})).decode("utf-8")
+            warnings += [sentence(item) for item in form.lost(graph) if form.name in LIBRARIES]
         except DaliLabError as error:
             raise DocumentError(sentence(str(error))) from error
     language = _shown(form)[2]

@@ -79,15 +79,15 @@ def listed(program: Program) -> ProgramListing:
     except FormatError as error:
         raise DocumentError(sentence(error.message), "unreadable") from error
     path = None if program.path is None else str(program.path)
-    return ProgramListing(program.name, path, [_described(program.text, entry) for entry in found])
+    return ProgramListing(program.name, path, [_described(program, entry) for entry in found])
 
 
-def _described(text: str, found: programs.Found) -> ProgramPipeline:
+def _described(program: Program, found: programs.Found) -> ProgramPipeline:
     arguments = [ProgramArgument(name, True) for name in found.arguments]
     arguments += [ProgramArgument(name, False, default) for name, default in found.optional]
     reason = None
     try:
-        read(text, found.name)
+        read(program.text, found.name, file=program.path or "")
     except DaliLabError as error:
         reason = error.message
     return ProgramPipeline(
@@ -117,7 +117,7 @@ def opened(program: Program, pipeline: str | None) -> Document:
         raise DocumentError(
             f"This program must be run to know its graph ({entry.reason}).", "needs_running", pipelines=pipelines
         )
-    return checked(json_file.to_document(with_groups(read(program.text, name))))
+    return checked(json_file.to_document(with_groups(read(program.text, name, file=program.path or ""))))
 
 
 def require_consent(program: Program, consents: Consents, number: object) -> None:

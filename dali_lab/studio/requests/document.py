@@ -110,9 +110,9 @@ def validate(workspace: Workspace, request: Request, params: Empty) -> Problems:
 def export(workspace: Workspace, request: Request, params: ExportRequest) -> Exported | None:
     """The document in another form."""
     with workspace.lock:
-        document, title = workspace.store.document, workspace.store.title
+        document, title, path = workspace.store.document, workspace.store.title, workspace.store.file
     if not is_file(params.to):
-        return export_document(document, params.to, title)
+        return export_document(document, params.to, title, path)
     result, content = export_file(document, params.to, title)
     request.answer(result, [content])
     return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,10 @@ from dali_lab import formats, types
 from dali_lab.errors import FormatError
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures import png
+from dali_lab.gallery import load_gallery
 from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.schema.everyday import names_in
 from tests.benchmarks.loaders import import_torchvision, missing
 from tests.unit.formats.strategies import graphs
 from tests.unit.formats.test_python_code import example
@@ -171,8 +175,9 @@ def test_torchvision_has_the_same_transforms() -> None:
         "v2.CenterCrop([224, 224])",
         "v2.RandomHorizontalFlip(p=0.3)",
         "v2.ToDtype(torch.float32)",
-        "v2.Normalize(mean=[10.0, 20.0, 30.0], std=[2.0])",
-        'datasets.ImageFolder("/pictures", transform=transform)',
+        "v2.Normalize(mean=[10, 20, 30], std=[2])",
+        'ROOT = "/pictures"\nBATCH_SIZE = 1\nSEED = 0\n',
+        "datasets.ImageFolder(ROOT, transform=transform)",
     ):
         assert words in code
     import black
@@ -183,13 +188,65 @@ def test_torchvision_has_the_same_transforms() -> None:
 def test_what_torchvision_lacks_is_listed() -> None:
     graph = chain(
         Node("x", "external_source"),
-        Node("noisy", "noise.gaussian", inputs=(Edge("x"),)),
+        Node("noisy", "noise.shot", inputs=(Edge("x"),)),
         Node("turned", "flip", inputs=(Edge("noisy"),), arguments={"depthwise": 1}),
     )
     with pytest.raises(
-        FormatError, match=r"noisy \(noise.gaussian\): torchvision has no such(.|\n)*turned \(flip\):(.|\n)*depthwise"
+        FormatError, match=r"noisy \(noise.shot\): torchvision has no such(.|\n)*turned \(flip\):(.|\n)*depthwise"
     ):
         formats.dumps(graph, "torchvision")
+
+
+def test_random_arguments_and_conditions_have_equivalents() -> None:
+    draws = {"sigma": (0.5, 2.0), "contrast": (0.6, 1.4)}
+    nodes = [Node(name, "random.uniform", arguments={"range": ends}) for name, ends in draws.items()]
+    graph = chain(
+        *nodes,
+        Node("coin", "random.coin_flip", arguments={"probability": 0.3}),
+        Node("reader", "readers.file", arguments={"file_root": "/pictures"}),
+        Node("x", "decoders.image", inputs=(Edge("reader"),)),
+        Node("split", "_conditional.split", inputs=(Edge("x"),), connections={"predicate": Edge("coin")}),
+        Node("soft", "gaussian_blur", inputs=(Edge("split"),), connections={"sigma": Edge("sigma")}),
+        Node(
+            "either",
+            "_conditional.merge",
+            inputs=(Edge("soft"), Edge("split", 1)),
+            connections={"predicate": Edge("coin")},
+        ),
+        Node("y", "contrast", inputs=(Edge("either"),), connections={"contrast": Edge("contrast")}),
+    )
+    for library, words in {
+        "torchvision": (
+            "v2.RandomApply([v2.GaussianBlur([13, 13], sigma=(0.5, 2))], p=0.3)",
+            "v2.ColorJitter(contrast=(0.6, 1.4))",
+            "# Not quite as in DALI: y: contrast turns about the mean of the grey picture",
+        ),
+        "albumentations": (
+            "A.Sequential(",
+            "[A.GaussianBlur(blur_limit=(13, 13), sigma_limit=(0.5, 2), p=1.0)], p=0.3",
+            "contrast=(0.6, 1.4)",
+        ),
+    }.items():
+        code = formats.dumps(graph, library).decode()
+        for part in words:
+            assert part in code
+        ast.parse(code)
+    with pytest.raises(FormatError, match=r"either \(_conditional.merge\): Keras does every step"):
+        formats.dumps(graph, "keras")
+
+
+@pytest.mark.parametrize("library", ["torchvision", "albumentations", "keras"])
+def test_classes_of_other_libraries_are_those_of_the_table_of_names(library: str) -> None:
+    """The documentation and the search know every class that an export writes for an operator of the gallery."""
+    written = set()
+    for entry in load_gallery():
+        with contextlib.suppress(FormatError):
+            written |= set(re.findall(r"\b(?:v2|A|layers)\.([A-Z]\w+)", formats.dumps(entry.graph, library).decode()))
+    assert len(written) > 15
+    assert written - COMMON - set(names_in(library)) == set()
+
+
+COMMON = {"Compose", "Identity", "InterpolationMode", "Lambda", "OneOf", "Pipeline", "RandomChoice", "ToImage"}
 
 
 PICTURE = np.random.default_rng(1).integers(0, 255, (6, 8, 3), np.uint8).repeat(9, 0).repeat(9, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ntpath
+import runpy
 import shutil
 import types
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from dali_lab import cli, formats
 from dali_lab.formats import paths
 from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.others import LIBRARIES
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.studio.document.graph_document import of_graph
@@ -159,3 +161,29 @@ def test_states_in_git_and_exports_to_files(project: Path, tmp_path: Path, capsy
     assert in_file(before) == {"file_root": "./project/data"}
     assert cli.main(["diff", str(before), str(file)]) == 0, "the same folder by another path"
     capsys.readouterr()
+
+
+def test_a_program_moves_with_its_data(project: Path, tmp_path: Path) -> None:
+    """Its constants say where the data lie, and it is read as a graph from wherever it is."""
+    graph = reader(file_root=str(project / "data"))
+    formats.dump(graph, project / "made.py")
+    text = (project / "made.py").read_text()
+    assert 'ROOT = os.path.join(os.path.dirname(__file__), "data")\nBATCH_SIZE = 1\nSEED = None' in text
+    assert "file_root=ROOT" in text
+    assert formats.load(project / "made.py") == graph
+    moved = project.rename(tmp_path / "moved")
+    assert formats.load(moved / "made.py") == reader(file_root=str(moved / "data"))
+    ran = runpy.run_path(str(moved / "made.py"))
+    assert ran["pipeline"]().run()[0].as_cpu().shape() == [((moved / "data" / "cats" / "a.png").stat().st_size,)]
+    formats.dump(reader(file_root=str(tmp_path)), moved / "other.py")
+    assert f'ROOT = "{tmp_path}"' in (moved / "other.py").read_text()
+
+
+def test_programs_of_other_libraries_move_with_their_data(project: Path) -> None:
+    nodes = {**reader(file_root=str(project / "data")).nodes}
+    nodes["picture"] = Node("picture", "decoders.image", inputs=(Edge("reader"),))
+    for library in LIBRARIES:
+        formats.dump(Graph(nodes, (Edge("picture"),)), project / f"made.{library}.py")
+        text = (project / f"made.{library}.py").read_text()
+        assert 'ROOT = os.path.join(os.path.dirname(__file__), "data")\nBATCH_SIZE = 1\nSEED = 0\n' in text
+        assert "import os\n" in text

@@ -101,8 +101,11 @@ def test_it_reads_as_a_person_would_write_it() -> None:
 from dali_lab import fn, pipeline_def
 from tests.unit.formats.test_python_code import batches, flags
 
+BATCH_SIZE = 2
+SEED = 7
 
-@pipeline_def(batch_size=2, num_threads=2, seed=7)
+
+@pipeline_def(batch_size=BATCH_SIZE, num_threads=2, seed=SEED)
 def pipeline():
     """Yield batches of my_flip and max."""
     images = fn.external_source(source=batches, layout="HWC")

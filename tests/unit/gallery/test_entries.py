@@ -15,6 +15,7 @@ import pytest
 from dali_lab import Pipeline
 from dali_lab.errors import FormatError
 from dali_lab.formats import FORMATS, dumps, loads
+from dali_lab.formats.others import LIBRARIES
 from dali_lab.gallery import Entry, load_gallery
 from dali_lab.gallery.fragments import can_follow, chain, fragment
 from dali_lab.graph.difference import difference
@@ -118,8 +119,8 @@ def test_an_entry_travels_in_every_format(entry: Entry) -> None:
     for form in FORMATS.values():
         if form.name in ("png", "pdf") and (form.name not in drawn or shutil.which("dot") is None):
             continue
-        if form.name == "torchvision":
-            check_torchvision(entry)
+        if form.name in LIBRARIES:
+            check_library(entry, form.name)
             continue
         data = dumps(entry.graph, form.name)
         assert data
@@ -131,10 +132,10 @@ def test_an_entry_travels_in_every_format(entry: Entry) -> None:
             ast.parse(data.decode("utf-8"))
 
 
-def check_torchvision(entry: Entry) -> None:
-    """A program, or a refusal that names the nodes for which torchvision has nothing."""
+def check_library(entry: Entry, library: str) -> None:
+    """A program, or a refusal that names the nodes for which the library has nothing."""
     try:
-        ast.parse(dumps(entry.graph, "torchvision").decode("utf-8"))
+        ast.parse(dumps(entry.graph, library).decode("utf-8"))
     except FormatError as error:
         named = [name for name in entry.graph.nodes if name in error.message]
         if not named:

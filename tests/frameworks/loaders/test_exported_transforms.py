@@ -1,0 +1,101 @@
+"""Programs for albumentations and Keras give DALI's pictures, and draw anew for each picture."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+import dali_lab
+from dali_lab import formats, types
+from dali_lab.graph.graph import Edge, Graph, Node
+
+os.environ.setdefault("KERAS_BACKEND", "torch")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root: Path = tmp_path_factory.mktemp("pictures")
+    (root / "smooth").mkdir()
+    y, x = np.mgrid[0:60, 0:90].astype(np.float32)
+    for number in range(3):
+        planes = [96 + 90 * np.sin(x / 9 + number), 96 + 90 * np.cos(y / 7), 60 + x + y]
+        cv2.imwrite(str(root / "smooth" / f"{number}.png"), np.stack(planes, -1).astype(np.uint8))
+    return root
+
+
+def graph(folder: Path, *nodes: Node) -> Graph:
+    start = (
+        Node("reader", "readers.file", arguments={"file_root": str(folder)}),
+        Node("picture", "decoders.image", inputs=(Edge("reader"),)),
+    )
+    settings = {"batch_size": 2, "seed": 7}
+    return Graph({node.id: node for node in (*start, *nodes)}, (Edge(nodes[-1].id),), settings)
+
+
+def program(found: Graph, library: str) -> dict[str, Any]:
+    space: dict[str, Any] = {"__name__": "program"}
+    exec(formats.dumps(found, library).decode(), space)
+    return space
+
+
+SAME = {
+    "resize": ({"size": (30.0, 45.0)}, 3, 3),
+    "resize_shorter": ({"resize_shorter": 30.0}, 3, 3),
+    "cover": ({"size": (30.0, 60.0), "mode": "not_smaller"}, 3, 3),
+    "crop": ({"crop": (20.0, 30.0)}, 0, 0),
+    "rotate": ({"angle": 20.0, "keep_size": 1, "fill_value": 10.0}, 3, 3),
+    "color_space_conversion": ({"image_type": types.RGB, "output_type": types.GRAY}, 1, 2),
+    "contrast": ({"contrast": 1.3}, 2, None),
+    "brightness": ({"brightness": 1.2}, 2, None),
+    "brightness_shift": ({"brightness_shift": 0.1}, 2, 2),
+    "saturation": ({"saturation": 0.5}, 2, None),
+    "gaussian_blur": ({"sigma": (0.8,)}, 2, 3),
+    "cast": ({"dtype": types.FLOAT}, 0, 0),
+    "crop_mirror_normalize": ({"crop": (40.0, 40.0), "mean": (9.0, 8.0, 7.0), "std": (2.0,)}, 1e-4, 1e-3),
+}
+OPERATORS = {"resize_shorter": "resize", "cover": "resize", "brightness_shift": "brightness"}
+
+
+@pytest.mark.parametrize("name", SAME)
+@pytest.mark.parametrize("library", ["albumentations", "keras"])
+def test_constants_give_the_pictures_of_dali(folder: Path, library: str, name: str) -> None:
+    arguments, *tolerances = SAME[name]
+    tolerance = tolerances[library == "keras"]
+    if tolerance is None:
+        return  # The library does something else, and the program says so.
+    found = graph(folder, Node("y", OPERATORS.get(name, name), inputs=(Edge("picture"),), arguments=arguments))
+    theirs = np.asarray(program(found, library)["load"](folder / "smooth" / "0.png")).astype(np.float64)
+    ours = np.asarray(dali_lab.Pipeline.from_graph(found, device_id=None).run()[0].as_cpu().at(0)).astype(np.float64)
+    theirs = theirs[..., None] if theirs.ndim == 2 else theirs
+    ours = ours if ours.shape[-1] == theirs.shape[-1] else np.broadcast_to(ours, theirs.shape)
+    assert ours.shape == theirs.shape
+    apart = np.abs(ours - theirs)
+    if name == "gaussian_blur":
+        apart = apart[8:-8, 8:-8]  # Keras has black beyond the edge, and says so.
+    # Pixels at the rim of a rotation depend on whether its outermost half pixel is outside.
+    assert np.quantile(apart, 0.97) <= tolerance
+
+
+@pytest.mark.parametrize("library", ["albumentations", "keras"])
+def test_random_arguments_are_drawn_for_each_picture(folder: Path, library: str) -> None:
+    draws = {"angle": (-40.0, 40.0), "sigma": (0.4, 1.5), "contrast": (0.6, 1.4)}
+    nodes = [Node(name, "random.uniform", arguments={"range": ends}) for name, ends in draws.items()]
+    nodes += [
+        Node("small", "resize", inputs=(Edge("picture"),), arguments={"size": (32.0, 32.0)}),
+        Node("turned", "rotate", inputs=(Edge("small"),), arguments={"keep_size": 1, "fill_value": 0.0},
+             connections={"angle": Edge("angle")}),
+        Node("soft", "gaussian_blur", inputs=(Edge("turned"),), connections={"sigma": Edge("sigma")}),
+        Node("hard", "contrast", inputs=(Edge("soft"),), connections={"contrast": Edge("contrast")}),
+    ]  # fmt: skip
+    space = program(graph(folder, *nodes), library)
+    assert (space["ROOT"], space["BATCH_SIZE"], space["SEED"]) == (str(folder), 2, 7)
+    batches = [np.asarray(images) for images, _ in space["batches"]()]
+    assert [batch.shape for batch in batches] == [(2, 32, 32, 3), (1, 32, 32, 3)]
+    again = [np.asarray(space["load"](folder / "smooth" / "0.png")) for _ in range(3)]
+    assert not np.array_equal(again[0], again[1])
+    assert not np.array_equal(again[1], again[2])
