@@ -112,7 +112,8 @@ def apply_auto_augment(policy: Policy, data: Any, seed: int | None = None, **kwa
     length = max(len(sub_policy) for sub_policy in policy.sub_policies)
     luck = draw(seed, range=[0, 1], shape=(length,), dtype=dtypes.FLOAT)
     sub_policy = draw(seed, values=list(range(len(policy.sub_policies))), dtype=dtypes.INT32)
-    probabilities, bins, places, choices = _tables(policy, length)
+    probabilities, bins = _tables(policy, length)
+    places, choices = _sub_policy_to_augmentation_matrix_map(policy)
     probability = constant(probabilities)[sub_policy]
     magnitude_bin: Any = constant(bins)[sub_policy]
     place = constant(places)[sub_policy]
@@ -128,23 +129,31 @@ def apply_auto_augment(policy: Policy, data: Any, seed: int | None = None, **kwa
     return data
 
 
-def _tables(policy: Policy, length: int) -> tuple[Any, Any, Any, list[list[Augmentation]]]:
-    """For each sequence and stage: probability, magnitude bin and place in the stage's list; and these lists."""
+def _tables(policy: Policy, length: int) -> tuple[Any, Any]:
+    """For each sequence and stage: probability and magnitude bin."""
     count = len(policy.sub_policies)
     probabilities = np.zeros((count, length), np.float32)
     bins = np.zeros((count, length), np.int32)
+    for row, sub_policy in enumerate(policy.sub_policies):
+        for stage, (_, probability, magnitude) in enumerate(sub_policy):
+            probabilities[row, stage] = probability
+            bins[row, stage] = UNUSED_BIN if magnitude is None else magnitude
+    return probabilities, bins
+
+
+def _sub_policy_to_augmentation_matrix_map(policy: Policy) -> tuple[np.ndarray[Any, Any], list[list[Augmentation]]]:
+    """For each sequence and stage the place in the stage's list of augmentations; and these lists."""
+    length = max(len(sub_policy) for sub_policy in policy.sub_policies)
     choices: list[list[Augmentation]] = []
     for stage in range(length):
         steps = [sub_policy[stage] for sub_policy in policy.sub_policies if stage < len(sub_policy)]
         choices.append([*dict.fromkeys(step[0] for step in steps), a.identity])
-    places = np.empty((count, length), np.int32)
+    places = np.empty((len(policy.sub_policies), length), np.int32)
     places[:] = [len(stage) - 1 for stage in choices]
     for row, sub_policy in enumerate(policy.sub_policies):
-        for stage, (augmentation, probability, magnitude) in enumerate(sub_policy):
-            probabilities[row, stage] = probability
-            bins[row, stage] = UNUSED_BIN if magnitude is None else magnitude
+        for stage, (augmentation, _, _) in enumerate(sub_policy):
             places[row, stage] = choices[stage].index(augmentation)
-    return probabilities, bins, places, choices
+    return places, choices
 
 
 def _policy(

@@ -52,34 +52,47 @@ class Policy:
     def _check(self, step: object) -> None:
         if not isinstance(step, (list, tuple)) or len(step) != 3:
             raise ArgumentTypeError(
-                f"a step is (augmentation, probability, magnitude bin), not {step!r}", argument="sub_policies"
+                "Each operation in sub policy must be specified as a triple: (augmentation, probability, magnitude)."
+                f" Got {step!r}; without magnitudes the bin is None",
+                argument="sub_policies",
             )
         augmentation, probability, magnitude = step
         if not isinstance(augmentation, Augmentation):
             raise ArgumentTypeError(
-                f"{augmentation!r} is not an augmentation; make it one with @augmentation", argument="sub_policies"
+                f"Each augmentation in sub policies must be an instance of Augmentation. Got `{augmentation!r}`;"
+                " @augmentation makes one of a function",
+                argument="sub_policies",
             )
         if not isinstance(probability, (float, int)) or not 0 <= probability <= 1:
             raise ArgumentError(
-                f"the probability of '{augmentation.name}' must be in [0, 1], not {probability!r}",
+                "Probability of applying the augmentation must be a number from `[0, 1]` range."
+                f" Got `{probability!r}` for augmentation `{augmentation.name}`",
                 argument="sub_policies",
             )
         if probability == 0:
-            warnings.warn(f"'{augmentation.name}' has probability 0 in the policy '{self.name}'", stacklevel=4)
+            warnings.warn(
+                f"The augmentation `{augmentation.name}` in policy `{self.name}` is used with probability 0 in one of"
+                " the sub-policies",
+                stacklevel=4,
+            )
         if magnitude is None:
             if augmentation.mag_range is not None:
-                raise ArgumentError(f"'{augmentation.name}' needs a magnitude bin, not None", argument="sub_policies")
+                raise ArgumentError(
+                    f"The augmentation `{augmentation.name}` has `mag_range` specified, so the magnitude bin is"
+                    f" required. However, got `None` in the policy `{self.name}`",
+                    argument="sub_policies",
+                )
             return
         if augmentation.mag_range is None:
             warnings.warn(
-                f"'{augmentation.name}' has no magnitudes, so the bin {magnitude} in the policy '{self.name}' is not"
-                " used; write None",
+                f"The magnitude bin `{magnitude}` for augmentation `{augmentation.name}` in policy `{self.name}` will"
+                " be ignored. The augmentation does not accept magnitudes (it has no `mag_range`); write None",
                 stacklevel=4,
             )
         if not isinstance(magnitude, int) or not 0 <= magnitude < self.num_magnitude_bins:
             raise ArgumentError(
-                f"the magnitude bin of '{augmentation.name}' must be in [0, {self.num_magnitude_bins - 1}],"
-                f" not {magnitude!r}",
+                f"Magnitude of the augmentation must be an integer from `[0, {self.num_magnitude_bins - 1}]` range."
+                f" Got `{magnitude!r}` for augmentation `{augmentation.name}`",
                 argument="sub_policies",
             )
 

@@ -58,8 +58,8 @@ class Augmentation:
         count = sum(parameter.kind in places for parameter in inspect.signature(op).parameters.values())
         if count < _OWN:
             raise ArgumentTypeError(
-                f"{op} accepts {count} positional argument(s), but the functions decorated with `@augmentation` take at"
-                " least two: the samples and a parameter"
+                f"The {op} accepts {count} positional argument(s), but the functions decorated with `@augmentation`"
+                " must accept at least two positional arguments: the samples and parameters"
             )
 
     def __repr__(self) -> str:
@@ -114,13 +114,15 @@ class Augmentation:
         parameter = self._parameter(magnitude_bin, num_magnitude_bins, device)
         missing = [name for name in needed_arguments(self.op) if name not in kwargs]
         if missing:
-            names = ", ".join(f"'{name}'" for name in missing)
-            message = f"the augmentation '{self.name}' needs {names}, not provided to the call: {', '.join(missing)}"
+            message = (
+                f"The augmentation `{self.name}` requires following named argument(s) which were not provided to the"
+                f" call: {', '.join(missing)}"
+            )
             raise MissingArgumentError(message, self, missing)
         accepted = accepted_arguments(self.op)
         return self.op(data, parameter, **{name: value for name, value in kwargs.items() if name in accepted})
 
-    def _magnitudes(self, count: int | None) -> Any:
+    def _get_magnitudes(self, count: int | None) -> Any:
         """The magnitude of each bin, or `None` where there is no range."""
         range_ = self.mag_range
         if range_ is None:
@@ -128,34 +130,47 @@ class Augmentation:
         if isinstance(range_, np.ndarray):
             if count is not None and len(range_) != count:
                 raise ArgumentError(
-                    f"is {count}, and '{self.name}' has {len(range_)} magnitudes", argument="num_magnitude_bins"
+                    f"The augmentation `{self.name}` has nd.array of length {len(range_)} specified as the `mag_range`."
+                    f" However, the `num_magnitude_bins` passed to the call is {count}",
+                    argument="num_magnitude_bins",
                 )
             return range_
         if count is None:
-            raise ArgumentError(f"must be given for '{self.name}'", argument="num_magnitude_bins")
+            raise ArgumentError(
+                f"The `num_magnitude_bins` argument is missing in the call of the `{self.name}` augmentation",
+                argument="num_magnitude_bins",
+            )
         pair = range_ if isinstance(range_, (tuple, list)) else ()
         if len(pair) != 2 or not all(isinstance(end, (int, float, np.number)) and np.isfinite(end) for end in pair):
-            raise ArgumentError(f"of '{self.name}' must be two numbers or an array, not {range_}", argument="mag_range")
+            raise ArgumentError(
+                "The `mag_range` must be a tuple of (low, high) ends of magnitude range or nd.array of explicitly"
+                f" defined magnitudes. Got `{range_}` for augmentation `{self.name}`",
+                argument="mag_range",
+            )
         return np.linspace(range_[0], range_[1], count, dtype=np.float32)
 
     def _parameter(self, bin_: Any, count: int | None, device: str) -> Any:
         """A node with each sample's parameter, or a constant, or `None`."""
-        magnitudes = self._magnitudes(count)
+        magnitudes = self._get_magnitudes(count)
         if magnitudes is None:
             return None
         if bin_ is None:
-            raise ArgumentError(f"must be given for '{self.name}', which has magnitudes", argument="magnitude_bin")
+            raise ArgumentError(
+                f"The augmentation `{self.name}` has `mag_range` specified, so when called, it requires `magnitude_bin`"
+                " parameter to select the magnitude from the `mag_range`",
+                argument="magnitude_bin",
+            )
         self._check_bin(bin_.bin if isinstance(bin_, SignedBin) else bin_, len(magnitudes))
         if not self.randomly_negate:
             own = bin_.bin if isinstance(bin_, SignedBin) else bin_
             if isinstance(own, int):
-                return constant(self._of_magnitude(magnitudes[own]), device=device)
-            return constant(self._of_magnitudes(magnitudes), device=device)[own]
+                return constant(self._map_mag_to_param(magnitudes[own]), device=device)
+            return constant(self._map_mags_to_params(magnitudes), device=device)[own]
         if not isinstance(bin_, SignedBin):
             warnings.warn(
-                f"'{self.name}' negates magnitudes at random, but unsigned `magnitude_bin` was passed to the"
-                " augmentation call; make the bin with signed_bin() before samples part ways, so that signs"
-                " are drawn once",
+                f"The augmentation `{self.name}` was declared with `random_negate=True`, but unsigned `magnitude_bin`"
+                " was passed to the augmentation call; make the bin with signed_bin() before samples part ways, so that"
+                " signs are drawn once",
                 stacklevel=3,
             )
             bin_ = signed_bin(bin_)
@@ -163,18 +178,19 @@ class Augmentation:
         if isinstance(bin_.bin, int):
             magnitudes, index = [magnitudes[bin_.bin]], bin_.random_sign
         both = [sign * magnitude for magnitude in magnitudes for sign in (1, -1)]
-        return constant(self._of_magnitudes(np.array(both)), device=device)[index]
+        return constant(self._map_mags_to_params(np.array(both)), device=device)[index]
 
     def _check_bin(self, bin_: object, count: int) -> None:
         if isinstance(bin_, DataNode):
             return
         if not isinstance(bin_, (int, np.integer)) or not 0 <= bin_ < count:
             raise ArgumentError(
-                f"of '{self.name}' must be a whole number in [0, {count - 1}] or a node, not {bin_!r}",
+                f"The `magnitude_bin` of '{self.name}' must be an int or a node of ints from `[0..{count - 1}]` range."
+                f" Got {bin_!r} instead",
                 argument="magnitude_bin",
             )
 
-    def _of_magnitude(self, magnitude: float) -> npt.NDArray[Any]:
+    def _map_mag_to_param(self, magnitude: float) -> npt.NDArray[Any]:
         made = self.mag_to_param(magnitude)
         parts = made if isinstance(made, (list, tuple)) else (made,)
         if any(isinstance(part, DataNode) for part in parts):
@@ -185,8 +201,8 @@ class Augmentation:
             )
         return np.array(made)
 
-    def _of_magnitudes(self, magnitudes: Iterable[Any]) -> npt.NDArray[Any]:
-        rows = [self._of_magnitude(magnitude) for magnitude in magnitudes]
+    def _map_mags_to_params(self, magnitudes: Iterable[Any]) -> npt.NDArray[Any]:
+        rows = [self._map_mag_to_param(magnitude) for magnitude in magnitudes]
         for row in rows[1:]:
             if (row.shape, row.dtype) != (rows[0].shape, rows[0].dtype):
                 raise ArgumentError(
@@ -253,7 +269,9 @@ def augmentation(
 
     def wrapped(op: Callable[..., Any]) -> Augmentation:
         if not callable(op):
-            raise ArgumentTypeError(f"@augmentation takes a function, not {op!r}")
+            raise ArgumentTypeError(
+                f"The `@augmentation` decorator was used to decorate the object that is not callable: {op!r}"
+            )
         if isinstance(op, Augmentation):
             raise ArgumentTypeError(
                 "The `@augmentation` was applied to already decorated Augmentation. Change the settings of"

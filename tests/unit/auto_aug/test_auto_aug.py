@@ -147,9 +147,9 @@ def test_policy_names_its_augmentations_apart() -> None:
     [
         (lambda: Policy("p", 0, []), ("auto_aug.Policy", "num_magnitude_bins", "0")),
         (lambda: Policy("p", 5, "x"), ("sub_policies",)),
-        (lambda: Policy("p", 5, [[(a.rotate, 0.5)]]), ("step",)),
-        (lambda: Policy("p", 5, [[("rotate", 0.5, 1)]]), ("not an augmentation",)),
-        (lambda: Policy("p", 5, [[(a.rotate, 1.5, 1)]]), ("probability", "1.5")),
+        (lambda: Policy("p", 5, [[(a.rotate, 0.5)]]), ("as a triple",)),
+        (lambda: Policy("p", 5, [[("rotate", 0.5, 1)]]), ("must be an instance of Augmentation",)),
+        (lambda: Policy("p", 5, [[(a.rotate, 1.5, 1)]]), ("Probability", "1.5")),
         (lambda: Policy("p", 5, [[(a.rotate, 0.5, 7)]]), ("[0, 4]", "7")),
         (lambda: Policy("p", 5, [[(a.rotate, 0.5, None)]]), ("rotate", "None")),
         (lambda: augmentation(a.rotate), ("already",)),
@@ -166,7 +166,7 @@ def test_policy_names_its_augmentations_apart() -> None:
         (lambda: rand_augment.rand_augment(None, 1, 3, excluded=["rotat"]), ("excluded", "rotate")),
         (lambda: rand_augment.apply_rand_augment([], None, 1, 3), ("augmentations",)),
         (lambda: trivial_augment.trivial_augment_wide(None, num_magnitude_bins=0), ("num_magnitude_bins",)),
-        (lambda: a.rotate(None, magnitude_bin=11, num_magnitude_bins=11), ("rotate", "magnitude_bin", "[0, 10]", "11")),
+        (lambda: a.rotate(None, magnitude_bin=11, num_magnitude_bins=11), ("rotate", "magnitude_bin", "[0..10]", "11")),
         (lambda: augmentation(a.rotate.op, mag_range=(1, "a"))(None, num_magnitude_bins=3), ("mag_range", "'a'")),
     ],
 )
