@@ -19,6 +19,7 @@ from dali_lab.executor.failures import Cancelled
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import is_built_in, on_register
+from dali_lab.studio.caching import unchanging
 from dali_lab.studio.connections import Port, Send
 from dali_lab.studio.dataset.service import Datasets
 from dali_lab.studio.document.changes import read_changes
@@ -295,7 +296,7 @@ class Workspace:
             )
             for each in found.problems
         ]
-        return Problems(revision, problems)
+        return Problems(revision, problems, unchanging(found.runnable))
 
     def allow(self, permission: Permission) -> None:
         """Give a permission that the person agreed to, and tell the editors.

@@ -85,7 +85,7 @@ def test_what_crosses_to_the_gpu_is_labelled_beside_the_nodes(tab: Tab, app: App
     page, document = tab.page, app.session.store.document
     on_gpu = {name: {**document["nodes"][name], "device": "gpu"} for name in ("resize", "rotate")}
     app.session.replace({**document, "nodes": {**document["nodes"], **on_gpu}})
-    label = page.locator(".link-transfer").first
+    label = page.locator("[data-transfer]").first
     label.wait_for()
     tab.fit()
     label.filter(has_text="GPU").wait_for()

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dali_lab.io.locations import canonical, is_remote
 from dali_lab.io.ranges import described, outside, overlapping
-from dali_lab.io.roots import limited, open_within
+from dali_lab.io.roots import open_within
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIDataType, numpy_dtype
 from dali_lab.model.errors import ArgumentError, SampleError
@@ -137,13 +137,11 @@ class LargeFiles:
         for file, row in zip(ranges[0][0].tolist(), numbers.tolist(), strict=True):
             yield f"{names[file]}\0{row}"
 
-    def states(self, files: Table) -> Table | None:
+    def states(self, files: Table) -> Table:
         """Size and time of change of the files that are read from, ``int64[N, 2]``; −1 where they cannot be had.
 
-        Remote files have a number for their version in place of the time. `None` where only some folders may be read.
+        Remote files have a number for their version in place of the time.
         """
-        if limited():
-            return None
         distinct, of_file = np.unique(files, return_inverse=True)
         found = np.full((len(distinct), 2), -1, np.int64)
         for place, file in enumerate(distinct.tolist()):

@@ -65,11 +65,11 @@ class Paths:
     def states(self, rows: Rows) -> Rows | None:
         """Size and time of change of files, ``int64[N, 2]``; −1 where they cannot be had.
 
-        `None` for remote files, whose changes cannot be told, and where only some folders may be read.
+        `None` for remote files, whose changes cannot be told.
         """
         from dali_lab.kernels.cpu import background, file_access
 
-        if self.parts is not None or limited():
+        if self.parts is not None:
             return None
         states = np.full((len(rows), 2), -1, np.int64)
         done = 0
@@ -83,6 +83,8 @@ class Paths:
             except (OSError, ValueError):
                 continue
             states[index] = status.st_size, status.st_mtime_ns
+        if limited():
+            states[[not _reachable(self.names[row]) for row in rows.tolist()]] = -1
         return states
 
     def remote_rows(self, of_rows: Callable[[Rows], Rows] | None = None) -> RemoteRows | None:
@@ -96,6 +98,15 @@ class Paths:
             return [Part(file) for file in (rows if of_rows is None else of_rows(rows)).tolist()]
 
         return RemoteRows(self.parts, parts)
+
+
+def _reachable(name: str) -> bool:
+    """Whether a path may be read here."""
+    try:
+        reach(name)
+    except OutsideRootsError:
+        return False
+    return True
 
 
 def _encoded(name: str) -> bytes:

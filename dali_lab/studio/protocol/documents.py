@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from dali_lab.studio.protocol.values import EdgeRef, Permission, ProgramPipeline, Value, Wire
 
@@ -156,10 +156,14 @@ class AllowRequest(Wire):
 
 
 class Problems(Wire):
-    """All problems; pushed after each edit that changes meaning."""
+    """All problems; pushed after each edit that changes meaning.
+
+    `unchanging` are the nodes, from readers on, whose results are the same in every epoch.
+    """
 
     revision: int
     problems: list[Problem]
+    unchanging: list[str] = field(default_factory=list)
 
 
 class FileInfo(Wire):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dali_lab.studio.protocol import checks, connections, datasets, documents, gallery, previews
+from dali_lab.studio.protocol import caches, checks, connections, datasets, documents, gallery, previews
 from dali_lab.studio.protocol.catalogue import CatalogueData
 from dali_lab.studio.protocol.values import Wire
 
@@ -36,6 +36,7 @@ METHODS = {
     "cancel": Method(previews.CancelRequest, connections.Empty),
     "run": Method(previews.RunRequest, previews.RunStarted),
     "check": Method(checks.CheckRequest, previews.RunStarted),
+    "cache": Method(caches.CacheRequest, previews.RunStarted),
     "dataset": Method(datasets.DatasetRequest, datasets.DatasetPage),
     "distribution": Method(datasets.DistributionRequest, previews.RunStarted),
     "sweep": Method(previews.SweepRequest, previews.Swept),
@@ -67,6 +68,7 @@ EVENTS: dict[str, type[Wire]] = {
     "run.done": previews.RunDone,
     "check.progress": checks.CheckProgress,
     "check.done": checks.CheckDone,
+    "cache.done": caches.CacheDone,
     "distribution.progress": datasets.DistributionProgress,
     "distribution.done": datasets.DistributionDone,
 }

@@ -11,7 +11,17 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import msgspec
 from msgspec import Struct
 
-from dali_lab.studio.protocol import catalogue, checks, connections, datasets, documents, gallery, previews, values
+from dali_lab.studio.protocol import (
+    caches,
+    catalogue,
+    checks,
+    connections,
+    datasets,
+    documents,
+    gallery,
+    previews,
+    values,
+)
 from dali_lab.studio.protocol.methods import EVENTS, METHODS
 
 TARGET = Path(__file__).parents[3] / "extension" / "src" / "core" / "protocol.generated.ts"
@@ -41,7 +51,7 @@ _WITH_NULLS |= {kind for kind in vars(catalogue).values() if inspect.isclass(kin
 def text() -> str:
     """The content of the generated file."""
     parts = [_HEAD.format(version=values.VERSION)]
-    for module in (values, documents, connections, previews, checks, datasets, catalogue, gallery):
+    for module in (values, documents, connections, previews, checks, caches, datasets, catalogue, gallery):
         for name, kind in vars(module).items():
             own = inspect.isclass(kind) and kind.__module__ == module.__name__ and name != "Wire"
             if own and (issubclass(kind, Struct) or is_typeddict(kind)) and not name.startswith("_"):

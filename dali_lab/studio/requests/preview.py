@@ -8,6 +8,7 @@ from typing import TypeVar
 from dali_lab.executor.failures import Cancelled
 from dali_lab.io.roots import Roots
 from dali_lab.studio import checking, running
+from dali_lab.studio.caching import cache_events
 from dali_lab.studio.connections import Request
 from dali_lab.studio.distributions import distribution_events
 from dali_lab.studio.document.graph_document import checked
@@ -15,6 +16,7 @@ from dali_lab.studio.document.validation import Checked
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.preview.delivery import Delivery
 from dali_lab.studio.preview.results import Token
+from dali_lab.studio.protocol.caches import CacheRequest
 from dali_lab.studio.protocol.checks import CheckDone, CheckRequest
 from dali_lab.studio.protocol.connections import Empty
 from dali_lab.studio.protocol.datasets import DatasetRequest, DistributionRequest
@@ -83,6 +85,12 @@ def check(workspace: Workspace, request: Request, params: CheckRequest) -> None:
     _alone(workspace, request, params, events)
 
 
+@handles("cache", CacheRequest)
+def cache(workspace: Workspace, request: Request, params: CacheRequest) -> None:
+    """Measure what a cache of the work that never changes would give; no run goes on meanwhile."""
+    _alone(workspace, request, params, cache_events)
+
+
 @handles("dataset", DatasetRequest)
 def dataset(workspace: Workspace, request: Request, params: DatasetRequest) -> None:
     """A page of the samples of a reader."""
@@ -97,7 +105,7 @@ def distribution(workspace: Workspace, request: Request, params: DistributionReq
     _alone(workspace, request, params, distribution_events)
 
 
-L = TypeVar("L", RunRequest, CheckRequest, DistributionRequest)
+L = TypeVar("L", RunRequest, CheckRequest, CacheRequest, DistributionRequest)
 
 
 def _alone(
@@ -108,7 +116,7 @@ def _alone(
 ) -> None:
     """Begin long work on the graph, of which there is one piece at a time, and send its events."""
     if workspace.running:
-        raise DocumentError("A run, a check or a distribution is going on already; stop it first.", "busy")
+        raise DocumentError("A run, a check or another measurement is going on already; stop it first.", "busy")
     with workspace.lock:
         found, seed = workspace.store.checked(), workspace.store.seed
     token = Token()

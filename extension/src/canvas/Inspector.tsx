@@ -10,6 +10,7 @@ import { DEVICES } from '../core/placement';
 import { asNumber, formatDtype, formatNumber, describeBatch, formatTime } from '../core/values';
 import { canBeChecked } from '../core/checks';
 import { AllowButton } from './AllowButton';
+import { CachePanel } from './CachePanel';
 import { CheckReport } from './CheckReport';
 import { useEditor, useHint, useNode, useNodeView, useOperator, useResult, useValue } from './context';
 import { ArgumentRow } from './controls/ArgumentRow';
@@ -70,6 +71,7 @@ function Nothing() {
         ))}
       </dl>
       <Button onClick={() => execute(editor, 'pipeline')}>{t('Pipeline settings…')}</Button>
+      <CachePanel />
       <p className="muted hint">
         {search === undefined
           ? t('Select a node to see its arguments. Double-click the canvas to add one.')

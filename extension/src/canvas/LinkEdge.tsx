@@ -8,12 +8,14 @@ import {
   type Edge,
   type EdgeProps,
 } from '@xyflow/react';
-import { memo, useMemo } from 'react';
+import { memo, useMemo, type HTMLAttributes } from 'react';
+import { cachePlace } from '../core/caches';
 import type { Point } from '../core/edits';
 import { parseEdge } from '../core/document';
+import { t } from '../core/language';
 import { batchBytes, type Memory } from '../core/placement';
 import { formatBytes } from '../core/values';
-import { useResult } from './context';
+import { useEditor, useResult, useValue } from './context';
 import type { Box } from '../core/layout';
 import { labelPlace } from './labelPlace';
 import './LinkEdge.css';
@@ -50,18 +52,36 @@ export const LinkEdge = memo(function LinkEdge(properties: EdgeProps<LinkEdgeTyp
       {data?.crosses && (
         <Transfer source={data.source} to={data.crosses} curve={back ? levelCurve(ends) : curveOf(path)} />
       )}
+      {data && !data.crosses && (
+        <Border source={data.source} target={data.target} curve={back ? levelCurve(ends) : curveOf(path)} />
+      )}
     </g>
   );
 });
 
-/** A chip with the bytes copied to the other memory in each batch; above all nodes, at a place without any. */
+/** A chip with the bytes copied to the other memory in each batch. */
 function Transfer({ source, to, curve }: { source: string; to: Memory; curve: Curve }) {
   const { node, output } = parseEdge(source);
   const known = useResult(node)?.outputs[output];
+  const size = known ? ` ${formatBytes(batchBytes(known))}` : '';
+  return <Chip text={`→ ${to.toUpperCase()}${size}`} curve={curve} data-transfer={to} />;
+}
+
+/** A chip where the part ends whose results are kept, or whose keeping was measured. */
+function Border({ source, target, curve }: { source: string; target: string; curve: Curve }) {
+  const editor = useEditor();
+  const from = parseEdge(source).node;
+  const to = target.split(/[.:]/, 1)[0] ?? target;
+  const ends = useValue(editor.unchanging, (nodes) => nodes.has(from) && !nodes.has(to));
+  const kept = useValue(editor.document, ({ pipeline }) => cachePlace(pipeline) !== null);
+  const measured = useValue(editor.jobs, ({ lastCache }) => lastCache !== null);
+  return ends && (kept || measured) ? <Chip text={t('once')} curve={curve} data-border="" /> : null;
+}
+
+/** A text on a link, above all nodes, at a place without any. */
+function Chip({ text, curve, ...rest }: { text: string; curve: Curve } & HTMLAttributes<HTMLSpanElement>) {
   const nodes = useStore((state) => state.nodes);
   const lookup = useStore((state) => state.nodeLookup);
-  const size = known ? ` ${formatBytes(batchBytes(known))}` : '';
-  const text = `→ ${to.toUpperCase()}${size}`;
   const place = useMemo(() => {
     const boxes = nodes
       .filter(({ type }) => type === 'operator' || type === 'subgraph')
@@ -78,9 +98,9 @@ function Transfer({ source, to, curve }: { source: string; to: Memory; curve: Cu
   return (
     <EdgeLabelRenderer>
       <span
-        className="link-transfer muted"
-        data-transfer={to}
+        className="link-chip muted"
         style={{ transform: `translate(-50%, -50%) translate(${place.x}px, ${place.y}px)` }}
+        {...rest}
       >
         {text}
       </span>

@@ -110,7 +110,11 @@ export class Editor {
     lastCheck: null,
     distribution: null,
     lastDistribution: null,
+    cache: null,
+    lastCache: null,
   });
+  /** Nodes from readers on whose results are the same in every epoch. */
+  readonly unchanging = new Observable<ReadonlySet<string>>(new Set());
   /** The panels that had no room when the width was last looked at. */
   foldedFor = '';
   canvas: CanvasPort | null = null;
@@ -265,8 +269,11 @@ export class Editor {
     if (this.session.get().id === null) this.opening.show(document);
   }
 
-  takeProblems({ revision, problems }: Problems): void {
+  takeProblems({ revision, problems, unchanging = [] }: Problems): void {
     this.problemsOf = revision;
+    const known = this.unchanging.get();
+    if (unchanging.length !== known.size || unchanging.some((id) => !known.has(id)))
+      this.unchanging.set(new Set(unchanging));
     this.problems.set(problems);
   }
 
@@ -281,7 +288,7 @@ export class Editor {
     }
     this.board.settle();
     this.batch.patch({ iteration: 0, pins: null });
-    this.jobs.patch({ lastRun: null, lastCheck: null });
+    this.jobs.patch({ lastRun: null, lastCheck: null, lastCache: null });
     this.canvas?.release();
     this.selection.set(NO_SELECTION);
     this.previews.clear();

@@ -3,6 +3,7 @@ import type { Changes } from './changes';
 import type { Editor } from './editor';
 import { t } from './language';
 import type {
+  CacheDone,
   CheckDone,
   CheckProgress,
   DistributionDone,
@@ -99,6 +100,14 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
           : {}),
       });
       if (error) editor.notify('error', t('The samples could not be counted: %1', error.message));
+      break;
+    }
+    case 'cache.done': {
+      const done = params as CacheDone;
+      if (editor.jobs.get().cache !== done.run) break;
+      editor.jobs.patch({ cache: null, ...(done.status === 'done' ? { lastCache: done } : {}) });
+      if (done.error)
+        editor.notify('error', t('The cache was not measured: %1', done.error.message), { about: 'run' });
       break;
     }
     case 'check.progress': {

@@ -185,10 +185,11 @@ export interface AllowRequest {
   consent?: string;
 }
 
-/** All problems; pushed after each edit that changes meaning. */
+/** All problems; pushed after each edit that changes meaning. `unchanging` are the nodes, from readers on, whose results are the same in every epoch. */
 export interface Problems {
   revision: number;
   problems: Problem[];
+  unchanging?: string[];
 }
 
 /** The file that a document came from. */
@@ -717,6 +718,22 @@ export interface CheckDone {
   error?: SessionError;
 }
 
+/** Run some batches without a cache and with one in memory; only one such run goes on at a time. */
+export interface CacheRequest {
+  run: number;
+}
+
+/** A measurement has ended: samples a second without and with the cache, bytes of a sample, samples of an epoch. */
+export interface CacheDone {
+  run: number;
+  status: 'done' | 'cancelled' | 'failed';
+  rate?: number;
+  cached_rate?: number;
+  bytes?: number;
+  samples?: number;
+  error?: SessionError;
+}
+
 /** A page of the samples of a reader that answer to the filters. `text` is looked for in names; `label` and sizes of files in bytes are exact; `damaged` keeps the samples that cannot be read, or that the last check has found damaged. With `thumb` 0 there are no pictures. */
 export interface DatasetRequest {
   node: string;
@@ -1095,6 +1112,7 @@ export interface Methods {
   cancel: { params: CancelRequest; result: Empty };
   run: { params: RunRequest; result: RunStarted };
   check: { params: CheckRequest; result: RunStarted };
+  cache: { params: CacheRequest; result: RunStarted };
   dataset: { params: DatasetRequest; result: DatasetPage };
   distribution: { params: DistributionRequest; result: RunStarted };
   sweep: { params: SweepRequest; result: Swept };
@@ -1128,6 +1146,7 @@ export interface Events {
   'run.done': RunDone;
   'check.progress': CheckProgress;
   'check.done': CheckDone;
+  'cache.done': CacheDone;
   'distribution.progress': DistributionProgress;
   'distribution.done': DistributionDone;
 }

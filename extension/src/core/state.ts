@@ -3,7 +3,15 @@ import type { Distribution } from './datasets';
 import type { Point } from './edits';
 import type { OutputRef, Target } from './document';
 import type { Size } from './layout';
-import type { Capabilities, CheckDone, CheckProgress, FileInfo, ProgramPipeline, RunDone } from './protocol';
+import type {
+  CacheDone,
+  Capabilities,
+  CheckDone,
+  CheckProgress,
+  FileInfo,
+  ProgramPipeline,
+  RunDone,
+} from './protocol';
 
 export interface Selection {
   nodes: ReadonlySet<string>;
@@ -194,4 +202,7 @@ export interface JobState {
   /** A node's numbers that are being counted, and those that were last. */
   distribution: { run: number; node: string; output: number; done: number; total: number } | null;
   lastDistribution: Distribution | null;
+  /** The number of the measurement of a cache that goes on, and the result of the last one. */
+  cache: number | null;
+  lastCache: CacheDone | null;
 }

@@ -9,6 +9,7 @@ import { isArgument, targetKey, upstream, type Target, type Value } from '../../
 import type { ArgumentDeclaration } from '../../core/catalogue';
 import { goTo } from '../../core/navigation';
 import { asNumber } from '../../core/values';
+import { Choices } from '../controls/buttons';
 import { NumberField } from '../controls/NumberField';
 import { useEditor, useValue } from '../context';
 import { Icon } from '../icons';
@@ -228,6 +229,13 @@ const SETTINGS: ArgumentDeclaration[] = [
   { name: 'device_id', type: 'int', minimum: 0, doc: msg('Number of the GPU; not set: the CPU alone.') },
 ];
 
+const POLICY = 'on_error';
+const ON_ERROR = [
+  { value: 'raise', text: msg('End it') },
+  { value: 'replace', text: msg('Replace the sample') },
+  { value: 'skip', text: msg('Leave it out') },
+] as const;
+
 export function PipelineDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
   const pipeline = useValue(editor.document, (document) => document.pipeline);
@@ -256,6 +264,18 @@ export function PipelineDialog({ onClose }: { onClose: () => void }) {
             <p className="muted">{t(argument.doc ?? '')}</p>
           </div>
         ))}
+        <div className="argument" data-argument={POLICY}>
+          <span className="row-label ellipsis muted">{POLICY}</span>
+          <Choices
+            label={POLICY}
+            value={pipeline[POLICY] === 'skip' || pipeline[POLICY] === 'replace' ? pipeline[POLICY] : 'raise'}
+            choices={ON_ERROR.map(({ value, text }) => ({ value, text: t(text) }))}
+            onChange={(value) => set(POLICY, value)}
+          />
+          <p className="muted">
+            {t('What a sample that cannot be read or decoded does to a run: previews always show why.')}
+          </p>
+        </div>
       </div>
     </Dialog>
   );
