@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +18,10 @@ from dali_lab.studio.protocol.methods import EVENT_NAMES
 from dali_lab.studio.protocol.values import JsonObject, SessionError, Wire
 
 Send = Callable[[JsonObject, list[bytes]], None]
+MOST_HELD = 1000
+"""Messages of a connection that are held; further ones are refused."""
+MOST_HELD_BYTES = 64 << 20
+"""Bytes of them."""
 _MOST_EDITORS = 32
 
 
@@ -79,13 +83,13 @@ class Port:
     ----------
     consents
         Numbers by which its person agrees to run code.
-    unread
-        Messages that were received, and that the session has not looked at yet.
+    held
+        Messages that were received and are still needed: they wait, or are being answered.
     """
 
     def __init__(self, send: Send) -> None:
         self.consents = Consents()
-        self.unread = 0
+        self.held = Held()
         self._send = send
         self._lock = threading.Lock()
         self._editors: OrderedDict[str, Editor] = OrderedDict()
@@ -142,6 +146,37 @@ class Port:
         self.cancel()
 
 
+class Held:
+    """Counts messages of a connection that are kept, and their bytes; the thread that receives them asks."""
+
+    def __init__(self) -> None:
+        self._count = self._bytes = 0
+        self._gone: deque[int] = deque()
+
+    def hold(self, size: int) -> _Hold | None:
+        """Keep a message of so many bytes as long as the result is kept; `None` where there are too many already."""
+        while self._gone:
+            self._bytes -= self._gone.popleft()
+            self._count -= 1
+        if self._count >= MOST_HELD or (self._count and self._bytes + size > MOST_HELD_BYTES):
+            return None
+        self._count += 1
+        self._bytes += size
+        return _Hold(self._gone, size)
+
+
+class _Hold:
+    """Stands for a message; in whatever thread its last reference goes."""
+
+    __slots__ = ("_gone", "_size")
+
+    def __init__(self, gone: deque[int], size: int) -> None:
+        self._gone, self._size = gone, size
+
+    def __del__(self) -> None:
+        self._gone.append(self._size)
+
+
 @dataclass(frozen=True)
 class Request:
     """A pending request.
@@ -152,11 +187,14 @@ class Request:
         Where the request comes from.
     id
         Sent back with the response.
+    hold
+        Kept with the request, whose content takes memory as long.
     """
 
     port: Port
     editor: Editor
     id: object
+    hold: object = None
 
     def answer(self, result: Wire | JsonObject, buffers: Sequence[bytes] = ()) -> None:
         """Send the result; from any thread."""

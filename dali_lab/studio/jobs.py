@@ -52,3 +52,4 @@ class Jobs:
                     return
                 work = self._waiting.popleft()
             attempt(work)
+            del work  # with the request in it, while nothing else comes

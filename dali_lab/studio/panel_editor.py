@@ -64,11 +64,12 @@ class DaliLabEditor(JSComponent):
 
     def _handle_msg(self, data: Any) -> None:
         try:
-            message = json.loads(data["message"])
-        except (KeyError, TypeError, ValueError):
+            text = data["message"]
+            message = json.loads(text)
+        except (KeyError, TypeError, ValueError, RecursionError):
             return
         if self._session is not None and self._port is not None:
-            self._session.receive(self._port, message)
+            self._session.receive(self._port, message, len(text))
 
     def _deliver(self, message: dict[str, Any], buffers: list[bytes]) -> None:
         """Send a message to the page, from any thread; messages queued meanwhile go along."""

@@ -11,37 +11,33 @@ from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.requests import HANDLERS
 from dali_lab.studio.workspace import Workspace
 
-MOST_UNREAD = 1000
-"""Requests of a connection that wait; further ones are refused."""
-
 
 class Session(Workspace):
     """A workspace that receives and answers the messages of its editors."""
 
-    def receive(self, port: Port, message: object) -> None:
-        """Take a message; answers come through the port, in the order of the requests."""
+    def receive(self, port: Port, message: object, size: int = 0) -> None:
+        """Take a message of so many bytes; answers come through the port, in the order of the requests."""
         if self.closed:
             return
         port.heard()
-        if port.unread >= MOST_UNREAD:
+        hold = port.held.hold(size)
+        if hold is None:
             self._refuse(port, message)
             return
-        port.unread += 1
-        self.do(lambda: self._answer(port, message))
+        self.do(lambda: self._answer(port, message, hold))
 
     def _refuse(self, port: Port, message: object) -> None:
         if isinstance(message, dict) and message.get("kind") == "request":
             request = Request(port, port.editor(message.get("id")), message.get("id"))
             request.fail(DocumentError("Too many requests wait: send them more slowly.", "busy"))
 
-    def _answer(self, port: Port, message: object) -> None:
-        port.unread -= 1
+    def _answer(self, port: Port, message: object, hold: object) -> None:
         if not isinstance(message, dict) or message.get("kind") != "request":
             return
         identity, method, params = message.get("id"), message.get("method"), message.get("params")
         editor = port.editor(identity)
         editor.waiting.add(str(identity))
-        request = Request(port, editor, identity)
+        request = Request(port, editor, identity, hold)
         try:
             if method not in HANDLERS:
                 raise DocumentError(f"This session does not know '{method}'.", "unknown_method")

@@ -214,6 +214,7 @@ class Workspace:
             if work is None:
                 return
             attempt(work)
+            del work  # with the message in it, while nothing else comes
 
     def _when_idle(self) -> None:
         if self._problems_due:

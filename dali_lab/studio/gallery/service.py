@@ -153,6 +153,7 @@ class Gallery:
         while (work := self._requests.get()) is not None:
             with self.permissions.roots.limiting():
                 work()
+            del work  # with the request in it, while nothing else comes
 
     def _gallery(self, fresh: bool = False) -> gallery.Gallery:
         with self._lock:

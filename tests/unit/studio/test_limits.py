@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dali_lab.studio import session as session_module
+from dali_lab.studio import connections
 from dali_lab.studio.bundle import BUNDLE
 from dali_lab.studio.hosts.panel_app import AppServer
 from dali_lab.studio.server.log import Kinds, LibraryLog
@@ -150,7 +150,7 @@ def test_kinds_of_lines_come_again() -> None:
 
 
 def test_requests_that_wait_have_a_number(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "MOST_UNREAD", 10)
+    monkeypatch.setattr(connections, "MOST_HELD", 10)
     held, go = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -167,6 +167,26 @@ def test_requests_that_wait_have_a_number(session: Session, monkeypatch: pytest.
     assert codes == [None] * 10 + ["busy"] * 20
     assert "error" not in other.response(waiting), "the limit is each connection's own"
     client.call("ping")
+
+
+def test_requests_that_wait_for_previews_have_a_size(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are taken from the session's thread at once, and would fill the memory behind one long preview."""
+    monkeypatch.setattr(connections, "MOST_HELD_BYTES", 1000)
+    client, go = Client(session), threading.Event()
+    session.jobs.put(lambda: go.wait(PATIENCE) and None)
+    request = {"kind": "request", "method": "compare", "params": {"document": document("/"), "nodes": []}}
+    for number in range(30):
+        session.receive(client.port, {**request, "id": f"client-{number}"}, 100)
+    codes = [client.response(f"client-{number}").get("error", {}).get("code") for number in range(10, 30)]
+    go.set()
+    assert codes == ["busy"] * 20
+    assert all("result" in client.response(f"client-{number}") for number in range(10))
+    for queue in (session.do, session.jobs.put):  # the threads have nothing left of them
+        done = threading.Event()
+        queue(done.set)
+        assert done.wait(PATIENCE)
+    session.receive(client.port, {**request, "id": "client-30"}, 5000)
+    assert "result" in client.response("client-30"), "a large one alone is taken"
 
 
 CONNECT = """
