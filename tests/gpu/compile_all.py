@@ -88,33 +88,47 @@ def jobs(names: Sequence[str], architectures: Sequence[str]) -> list[Job]:
     return found
 
 
+def together(chosen: Sequence[Variant]) -> str:
+    """The text of variants whose kernels are in one file, with an entry point for each."""
+    return "\n".join([chosen[0].source, *(variant.entry(f"entry{k}") for k, variant in enumerate(chosen)), ""])
+
+
+def compile_together(chosen: Sequence[Variant], architecture: str) -> list[Outcome]:
+    """Result for each of the variants, which are of one file.
+
+    Raises
+    ------
+    CompileError
+        If one of them does not compile.
+    """
+    log = nvrtc.compile_text(together(chosen), architecture, chosen[0].kernel.name, OPTIONS).log
+    found = {int(number): (words, int(registers)) for number, words, registers in _ENTRY.findall(log)}
+    return [
+        Outcome(
+            f"{variant.label} {architecture}",
+            found[k][1],
+            sum(map(int, re.findall(r"(\d+) bytes spill", found[k][0]))),
+            sum(map(int, re.findall(r"(\d+) bytes stack", found[k][0]))),
+        )
+        for k, variant in enumerate(chosen)
+    ]
+
+
 def compile_job(job: Job, fresh: bool = False) -> tuple[list[Outcome], bool]:
     """Result for each variant of a job, and whether it was cached."""
     name, types, architecture = job
     kernel = next(kernel for kernel in all_kernels() if kernel.name == name)
     chosen = [kernel.variant(*each) for each in types]
-    text = "\n".join([chosen[0].source, *(variant.entry(f"entry{k}") for k, variant in enumerate(chosen)), ""])
-    place = cache.place(".outcomes", text, architecture, nvrtc.version(), *nvrtc.OPTIONS, *OPTIONS)
+    place = cache.place(".outcomes", together(chosen), architecture, nvrtc.version(), *nvrtc.OPTIONS, *OPTIONS)
     if place.exists() and not fresh:
         return [Outcome(**kept) for kept in json.loads(place.read_text())], True
     try:
-        made = nvrtc.compile_text(text, architecture, name, OPTIONS)
+        outcomes = compile_together(chosen, architecture)
     except CompileError as error:
         if len(chosen) > 1:  # which of them it is
             alone = [compile_job((name, (each,), architecture), fresh) for each in types]
             return [outcome for found, _ in alone for outcome in found], False
         outcomes = [Outcome(f"{chosen[0].label} {architecture}", error=str(error))]
-    else:
-        found = {int(number): (words, int(registers)) for number, words, registers in _ENTRY.findall(made.log)}
-        outcomes = [
-            Outcome(
-                f"{variant.label} {architecture}",
-                found[k][1],
-                sum(map(int, re.findall(r"(\d+) bytes spill", found[k][0]))),
-                sum(map(int, re.findall(r"(\d+) bytes stack", found[k][0]))),
-            )
-            for k, variant in enumerate(chosen)
-        ]
     cache.store(place, json.dumps([asdict(outcome) for outcome in outcomes]).encode())
     return outcomes, False
 

@@ -33,12 +33,22 @@ def check(variant: Variant, architecture: str) -> int:
     return made.registers
 
 
-@pytest.mark.parametrize("kernel", all_kernels(), ids=lambda kernel: f"{kernel.file}-{kernel.name}")
-def test_kernels_compile_without_spills(kernel: Kernel, record_property: Callable[[str, object], None]) -> None:
-    """Every architecture, with the types in turn."""
-    variants = list(kernel.covering())
-    for variant, architecture in zip(itertools.cycle(variants), ARCHITECTURES, strict=False):
-        record_property(f"{variant.label} {architecture}", check(variant, architecture))
+def files() -> list[tuple[str, list[Kernel]]]:
+    """The kernels of each file."""
+    kernels = sorted(all_kernels(), key=lambda kernel: kernel.file)
+    return [(file, list(group)) for file, group in itertools.groupby(kernels, key=lambda kernel: kernel.file)]
+
+
+@pytest.mark.parametrize("kernels", [pytest.param(kernels, id=file) for file, kernels in files()])
+def test_kernels_compile_without_spills(kernels: list[Kernel], record_property: Callable[[str, object], None]) -> None:
+    """Every architecture, with the types in turn; the kernels of a file are compiled together, which is quicker."""
+    from tests.gpu.compile_all import compile_together
+
+    variants = [itertools.cycle(kernel.covering()) for kernel in kernels]
+    for architecture in ARCHITECTURES:
+        for outcome in compile_together([next(each) for each in variants], architecture):
+            record_property(outcome.label, outcome.registers)
+            assert not outcome.complaint
 
 
 def test_an_error_says_which_kernel_and_where() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from dali_lab.kernels.cpu import libm, memory
 from dali_lab.kernels.cpu.machine import OFF, PARTS, instructions, row_vectors, switched_off
+from dali_lab.kernels.cpu.machine.loading import signature_of
 
 Array = np.ndarray[Any, Any]
 _PACKAGE = Path(memory.__file__).parents[2]
@@ -35,6 +36,12 @@ def test_machine_code_and_private_names_are_in_one_folder() -> None:
             if any(name == each or name.startswith(f"{each}.") for name in names for each in _FENCED):
                 outside.add(path.relative_to(_PACKAGE).as_posix())
     assert {name for name in outside if not name.startswith("kernels/cpu/machine/")} == set(_DOCUMENTED)
+
+
+@with_all_parts
+def test_an_array_that_cannot_be_written_to_needs_no_variant_of_its_own() -> None:
+    locked = np.frombuffer(bytes(8), np.float32)
+    assert signature_of([locked]) == signature_of([locked.copy()])
 
 
 def test_names_of_parts() -> None:

@@ -45,11 +45,15 @@ def attached(dispatcher: Any) -> Any:
 
 
 def type_of(value: object) -> Any:
-    """The type of a value; Numba's own function imports masked arrays for that, to see whether an array is one."""
+    """The type of a value; Numba's own function imports masked arrays for that, to see whether an array is one.
+
+    An array that cannot be written to has the type of one that can, or each kernel that only reads it would be compiled
+    twice.
+    """
     if type(value) is not np.ndarray:
         return typeof(value, Purpose.argument)  # type: ignore[no-untyped-call]
     dtype, layout = numpy_support.from_dtype(value.dtype), numpy_support.map_layout(value)
-    return types.Array(dtype, value.ndim, layout, readonly=not value.flags.writeable)
+    return types.Array(dtype, value.ndim, layout)
 
 
 def is_on_disk(kernel: Any, signature: tuple[Any, ...]) -> bool:
