@@ -35,6 +35,10 @@ def _registered(device: str) -> list[str]:
     return sorted({*placed.values(), *older})
 
 
+def _all_registered() -> set[str]:
+    return {*RegisteredCPUOps(), *RegisteredGPUOps(), *RegisteredMixedOps()}
+
+
 def GetSchema(name: str) -> OpSchema:
     """An operator's declaration, by its serialized name, such as ``readers__File``.
 

@@ -63,10 +63,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if not _is_alias(fullname):
             return None
         private = private_module(fullname[len(ALIAS) + 1 :])
-        if private is not None:
+        if isinstance(private, PrivateModule):
             return importlib.machinery.ModuleSpec(fullname, self, loader_state=private, is_package=True)
         try:
-            module = importlib.import_module(_own_name(fullname))
+            module = private or importlib.import_module(_own_name(fullname))
         except ModuleNotFoundError as error:
             if error.name is not None and _own_name(fullname).startswith(error.name):
                 raise ModuleNotFoundError(module_reason(fullname.removeprefix(ALIAS + ".")), name=fullname) from None
@@ -76,7 +76,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         if isinstance(spec.loader_state, PrivateModule):
             return spec.loader_state
-        module = importlib.import_module(_own_name(spec.name))
+        module = private_module(spec.name[len(ALIAS) + 1 :]) or importlib.import_module(_own_name(spec.name))
         spec.loader_state = module.__spec__
         return _Package(module) if spec.name == ALIAS else module
 
@@ -84,7 +84,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Undo what the import system did to the module: its name and its specification are its own.
 
         Private modules below it are imported with it, so that ``from parent import _module`` finds them: the import
-        system would look for them under the parent's own name.
+        system would look for them under the parent's own name. Modules below it that are imported already are known
+        under the other name too.
         """
         spec = module.__spec__
         if isinstance(module, PrivateModule) or spec is None or not _is_alias(spec.name):
@@ -92,6 +93,11 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         alias = spec.name
         module.__spec__ = spec.loader_state
         if alias != ALIAS:
+            own = module.__name__
+            for name in [name for name in sys.modules if name.startswith(own + ".")]:
+                other = alias + name[len(own) :]
+                if not private_children(other.removeprefix(ALIAS + ".")):  # those are imported with their parents
+                    sys.modules.setdefault(other, sys.modules[name])
             for name in private_children(alias.removeprefix(ALIAS + ".")):
                 importlib.import_module(f"{ALIAS}.{name}")
 

@@ -78,7 +78,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return _namespace.names(sys.modules[__name__])
+    return sorted({*(name for name in globals() if name.startswith("_")), *_namespace.public(sys.modules[__name__])})
 
 
 def _offer(name: str, schema_name: str, operator: Callable[[], type[Operator]]) -> None:

@@ -15,7 +15,7 @@ from dali_lab.graph.recorder import DataNode as _DataNode  # noqa: F401  (progra
 from dali_lab.graph.tracing import traced_call
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, UnknownArgumentError, nearest
 from dali_lab.model.user_code import user_line
-from dali_lab.schema.aliases import Alias, aliases_of, warn_renamed
+from dali_lab.schema.aliases import ALIASES, Alias, aliases_of, warn_renamed
 from dali_lab.schema.namespaces import Namespace
 from dali_lab.schema.op_schema import OpSchema
 from dali_lab.schema.operator import Operator
@@ -163,6 +163,12 @@ def _placed(device: str) -> set[str]:
 
 def _path(schema_name: str) -> str:
     return schema_name.replace("___", "__").replace("__", ".")
+
+
+def _op_name(schema_name: str) -> str:
+    """The name under ``fn`` of a serialized name, current or of older releases."""
+    older = [alias.name for alias in ALIASES.values() if alias.schema_name == schema_name]
+    return older[0] if older else find_operator(schema_name).name
 
 
 def make_class(operator: type[Operator], alias: Alias | None = None) -> type[OperatorObject]:

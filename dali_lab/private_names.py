@@ -1,6 +1,7 @@
 """Private modules of NVIDIA DALI that programs import, made of what has the same meaning here.
 
-They exist only under ``nvidia.dali``, through :mod:`dali_lab.compat`, and hold nothing but the names in this table.
+They exist only under ``nvidia.dali``, through :mod:`dali_lab.compat`, and hold nothing but the names in this table; in
+place of the whole of some stands a module of the package.
 """
 
 from __future__ import annotations
@@ -9,17 +10,22 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-MODULES: dict[str, dict[str, str]] = {
+MODULES: dict[str, str | dict[str, str]] = {
     "_autograph": {
         "do_not_convert": "dali_lab.pipeline.definition:do_not_convert",
         "is_autograph_artifact": "dali_lab.conditionals.rewriting:is_rewritten",
     },
     "_conditionals": {},
     "_utils": {},
+    "_utils.autoserialize": {"invoke_autoserialize": "dali_lab.plugin.triton:invoke_autoserialize"},
     "_utils.external_source_impl": {"accepted_arg_count": "dali_lab.schema.external:takes_argument"},
     "auto_aug.core._args": {"forbid_unused_kwargs": "dali_lab.auto_aug.core.wrapping:forbid_unused"},
     "auto_aug.core._augmentation": {"Augmentation": "dali_lab.auto_aug.core.wrapping:Augmentation"},
     "auto_aug.core._utils": {"get_translations": "dali_lab.auto_aug.core.suites:translations"},
+    "ops._registry": {
+        "_all_registered_ops": "dali_lab.backend:_all_registered",
+        "_discover_ops": "dali_lab.schema.registry:load",
+    },
     "experimental.dynamic._batch": {
         "Batch": "dali_lab.dynamic.batch:Batch",
         "as_batch": "dali_lab.dynamic.batch:as_batch",
@@ -31,6 +37,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "experimental.dynamic._eval_context": {"EvalContext": "dali_lab.dynamic.modes:EvalContext"},
     "experimental.dynamic._eval_mode": {"EvalMode": "dali_lab.dynamic.modes:EvalMode"},
+    "experimental.dynamic._ops": "dali_lab.dynamic.classes",
     "experimental.dynamic._stream": {
         "Stream": "dali_lab.dynamic.streams:Stream",
         "stream": "dali_lab.dynamic.streams:stream",
@@ -42,6 +49,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "experimental.dynamic._thread_pool": {
         "ThreadPool": "dali_lab.dynamic.modes:ThreadPool",
+        "_get_default_thread_pool": "dali_lab.dynamic.modes:default_thread_pool",
         "get_num_threads": "dali_lab.dynamic.modes:get_num_threads",
         "set_num_threads": "dali_lab.dynamic.modes:set_num_threads",
     },
@@ -50,7 +58,7 @@ MODULES: dict[str, dict[str, str]] = {
         "dtype": "dali_lab.dynamic.dtypes:dtype",
     },
 }
-"""Names by module, each with the module and the name that it stands for."""
+"""Names by module, each with the module and the name that it stands for; or a module of the package."""
 
 
 class PrivateModule(ModuleType):
@@ -68,9 +76,11 @@ class PrivateModule(ModuleType):
         return getattr(importlib.import_module(module), attribute)
 
 
-def private_module(name: str) -> PrivateModule | None:
+def private_module(name: str) -> ModuleType | None:
     """The module of this name (relative to the package), or `None` if there is no such one."""
     names = MODULES.get(name)
+    if isinstance(names, str):
+        return importlib.import_module(names)
     return None if names is None else PrivateModule(f"nvidia.dali.{name}", names)
 
 

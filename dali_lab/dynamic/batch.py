@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dali_lab.dynamic.dtypes import DType
 from dali_lab.dynamic.dtypes import dtype as as_dtype
 from dali_lab.dynamic.tensor import Tensor, as_tensor
 from dali_lab.dynamic.values import Value
 from dali_lab.model.batch import Batch as Samples
+from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.printing import list_text
 from dali_lab.model.tensor_list import TensorListCPU, TensorListGPU
 
@@ -95,6 +97,11 @@ class Batch(Value):
         # By this external sources, dali_lab.show and others take it as they take what a pipeline gives.
         return self.samples
 
+    @property
+    def _storage(self) -> TensorListCPU:
+        """The list as pipelines give it, under the name that programs find it by in NVIDIA DALI."""
+        return self._list()
+
     def __repr__(self) -> str:
         samples = self.cpu().samples
         return list_text("Batch", samples.array, self.dtype, self.layout or "", str(self.device), self.shape)
@@ -161,7 +168,7 @@ def _made(data: Any, dtype: Any, device: Any, layout: str | None) -> Batch:
         rest = (whole.layout or "")[1:]
         made = Batch._holding(Samples.dense(np.asarray(whole.cpu()), rest), "cpu").to_device(whole.device)
     else:
-        made = _of_tensors([as_tensor(each, dtype) for each in _samples(data)], dtype)
+        made = _of_tensors(_alike([as_tensor(each, dtype) for each in _samples(data)]), dtype)
     return made._converted(dtype, layout, device)
 
 
@@ -171,6 +178,22 @@ def _samples(data: Iterable[Any]) -> list[Any]:
         if each is None:
             raise TypeError(f"sample {index} of the batch is None")
     return items
+
+
+def _alike(tensors: list[Tensor]) -> list[Tensor]:
+    """The tensors with the type of the first one, as far as that loses nothing."""
+    if not tensors:
+        return tensors
+    kind = tensors[0].dtype
+    if kind.kind is DType.Kind.enum:
+        return tensors
+    wanted = numpy_dtype(kind.element)
+    return [
+        Tensor(each, kind)
+        if each.dtype != kind and (not each.size or np.can_cast(np.asarray(each.cpu()).dtype, wanted))
+        else each
+        for each in tensors
+    ]
 
 
 def _of_tensors(tensors: list[Tensor], dtype: Any) -> Batch:

@@ -106,6 +106,13 @@ DataType = DType("DataType", dtypes.DATA_TYPE, "enum")
 ImageType = DType("ImageType", dtypes.IMAGE_TYPE, "enum")
 InterpType = DType("InterpType", dtypes.INTERP_TYPE, "enum")
 
+DTYPES_OF_ENUMS: dict[type, DType] = {
+    dtypes.DALIDataType: DataType,
+    dtypes.DALIImageType: ImageType,
+    dtypes.DALIInterpType: InterpType,
+}
+"""Types of tensors of members of enumerations."""
+
 _ALL = [int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, bfloat16, bool_]
 _ALL += [DataType, ImageType, InterpType]
 _BY_TYPE = {each.type_id: each for each in _ALL if each.type_id is not None}

@@ -78,6 +78,9 @@ class Outcome:
             _evaluate(self)
 
 
+EvalContext._purge_operator_cache = staticmethod(repeated.clear)  # type: ignore[attr-defined]
+
+
 def _evaluate(wanted: Outcome) -> None:
     calls, known = _collect(wanted.slots)
     # Results that others still hold are kept too, so that nothing is run twice.

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from dali_lab.dynamic.calling import call
+from dali_lab.dynamic.classes import class_of, described, with_methods
 from dali_lab.dynamic.namespace import PACKAGE, namespace
 from dali_lab.dynamic.random import drawn_state
 from dali_lab.dynamic.readers import Reader
 from dali_lab.fn import make_function as make_node_function
 from dali_lab.schema.operator import Operator
+from dali_lab.schema.reference import docstring
 from dali_lab.schema.registry import each_operator
 
 
@@ -29,7 +31,10 @@ def make_function(operator: type[Operator]) -> Any:
     *parents, last = operator.name.split(".")
     function.__name__ = function.__qualname__ = last
     function.__module__ = ".".join([PACKAGE, *parents])
-    function.__doc__ = of_nodes.__doc__
+    function.__doc__ = docstring(operator, values="Tensor or Batch", module="ndd")
+    made = class_of(operator)
+    function._op_class, function._schema = made, made._schema  # type: ignore[attr-defined]
+    function._schema_name, function._generated = operator.schema_name, True  # type: ignore[attr-defined]
     known = [*inspect.signature(of_nodes).parameters.values()]
     own = ["batch_size", "rng"] if operator.random else ["batch_size"]
     more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in own]
@@ -41,11 +46,12 @@ def make_reader(operator: type[Operator]) -> type[Reader]:
     """The class for a reader."""
     name = _class_name(operator.schema_name)
     members = {
+        **described(operator),
         "operator_name": operator.name,
-        "__doc__": make_node_function(operator).__doc__,
+        "__doc__": docstring(operator, values="Tensor or Batch", module="ndd"),
         "__module__": f"{PACKAGE}.readers",
     }
-    return type(name, (Reader,), members)
+    return with_methods(type(name, (Reader,), members))
 
 
 def _class_name(schema_name: str) -> str:
@@ -57,8 +63,19 @@ def _offer(name: str, schema_name: str, operator: Callable[[], type[Operator]]) 
     if "readers" in parents:
         namespace.offer(".".join([*parents, _class_name(schema_name)]), lambda: make_reader(operator()))
     elif parents[:1] not in (["math"], ["_conditional"], ["inputs"]) and name not in _ONLY_IN_PIPELINES:
-        namespace.offer(name, lambda: make_function(operator()))
+        for each in (name, *_OTHER_NAMES.get(name, ())):
+            namespace.offer(each, lambda: make_function(operator()))
 
+
+_OTHER_NAMES = {
+    "peek_image_shape": ("experimental.peek_image_shape",),
+    "resize": ("experimental.resize",),
+    **{
+        f"decoders.{name}": (f"experimental.decoders.{name}",)
+        for name in ("image", "image_crop", "image_random_crop", "image_slice")
+    },
+}
+"""Names from when these operators were experimental, which NVIDIA DALI keeps."""
 
 _ONLY_IN_PIPELINES = {"external_source", "python_function", "dl_tensor_python_function", "torch_python_function"}
 

@@ -108,7 +108,7 @@ class ThreadPool:
 
 
 class EvalContext:
-    """Threads that operators run on; as a context manager, for calls inside.
+    """Threads that operators run on; as a context manager, for calls inside, of one thread at a time.
 
     Parameters
     ----------
@@ -148,8 +148,9 @@ class EvalContext:
                 )
         elif num_threads is not None:
             thread_pool = ThreadPool(num_threads, device_id=device_id)
-        self._given = thread_pool
-        self._default: ThreadPool | None = None
+        self._thread_pool = thread_pool
+        self._entered = 0
+        self._active = threading.RLock()
         self.device_id = device_id
         self._waiting: weakref.WeakSet[Pending] = weakref.WeakSet()
 
@@ -166,19 +167,12 @@ class EvalContext:
     @property
     def num_threads(self) -> int:
         """Number of threads."""
-        return get_num_threads() if self._given is None else self._given.num_threads
+        return get_num_threads() if self._thread_pool is None else self._thread_pool.num_threads
 
     @property
     def thread_pool(self) -> ThreadPool:
         """The threads: those that were given, else as many as :func:`get_num_threads` says now."""
-        if self._given is not None:
-            return self._given
-        pool, wanted = self._default, get_num_threads()
-        if pool is None or pool.num_threads != wanted:
-            if pool is not None:
-                pool.close()
-            self._default = pool = ThreadPool(wanted, device_id=self.device_id)
-        return pool
+        return self._thread_pool or default_thread_pool(self.device_id)
 
     @property
     def cuda_stream(self) -> None:
@@ -204,12 +198,20 @@ class EvalContext:
         self._waiting.discard(outcome)
 
     def __enter__(self) -> Self:
+        if not self._active.acquire(blocking=False):
+            raise RuntimeError("An EvalContext cannot be active in two threads simultaneously; make one for each")
         _local.contexts.append(self)
+        self._entered += 1
         return self
 
     def __exit__(self, *_: object) -> None:
         _local.contexts.pop()
-        self.evaluate_all()
+        self._entered -= 1
+        try:
+            if not self._entered:
+                self.evaluate_all()
+        finally:
+            self._active.release()
 
 
 class _Local(threading.local):
@@ -222,6 +224,19 @@ _local = _Local()
 _lock = threading.Lock()
 _threads: int | None = None
 _default = EvalContext()
+_default_pools: dict[int | None, ThreadPool] = {}
+
+
+def default_thread_pool(device_id: int | None = None) -> ThreadPool:
+    """The threads that contexts share which have none of their own: one pool for each GPU."""
+    with _lock:
+        pool, wanted = _default_pools.get(device_id), get_num_threads()
+        if pool is not None and pool.num_threads == wanted:
+            return pool
+        _default_pools[device_id] = made = ThreadPool(wanted, device_id=device_id)
+    if pool is not None:
+        pool.close()
+    return made
 
 
 def get_num_threads() -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from dali_lab.dynamic.batch import Batch
+from dali_lab.dynamic.classes import Operator
 from dali_lab.dynamic.modes import EvalContext
 from dali_lab.dynamic.namespace import namespace
 from dali_lab.dynamic.tensor import Tensor
@@ -19,7 +20,7 @@ from dali_lab.schema.registry import find_operator
 __path__: list[str] = []
 
 
-class Reader:
+class Reader(Operator):
     """Reads data sets: :meth:`next_epoch` gives what one epoch holds.
 
     Parameters
@@ -99,6 +100,11 @@ class Reader:
         size = batch_size or self._batch_size or self._made_for or 1
         return dict(self._open(size, None).reader_meta("reader"))
 
+    @property
+    def _op_backend(self) -> _Meta:
+        """What tells the sizes of the epoch, under the name that programs find it by in NVIDIA DALI."""
+        return _Meta(self)
+
     def get_state(self, cuda_stream: object = None) -> str:
         """The position of the reader, as text.
 
@@ -164,6 +170,11 @@ class Reader:
         self._keys = list(found) if isinstance(found, dict) else None
         nodes = found.values() if isinstance(found, dict) else found
         pipeline.set_outputs(*(nodes if isinstance(found, (dict, list, tuple)) else (nodes,)))
+
+
+class _Meta:
+    def __init__(self, reader: Reader) -> None:
+        self.GetReaderMeta = reader.get_metadata
 
 
 def __getattr__(name: str) -> Any:

@@ -74,3 +74,12 @@ def keep(key: Hashable, prepared: ImmediateGraph) -> None:
             surplus.append(_kept.popitem(last=False)[1])
     for old in surplus:
         old.close()
+
+
+def clear() -> None:
+    """Close all engines that are kept."""
+    with _lock:
+        surplus = list(_kept.values())
+        _kept.clear()
+    for old in surplus:
+        old.close()

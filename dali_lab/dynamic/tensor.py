@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.dynamic.dtypes import DType, numbers_from
+from dali_lab.dynamic.dtypes import DTYPES_OF_ENUMS, DType, bool_, numbers_from
 from dali_lab.dynamic.dtypes import dtype as as_dtype
 from dali_lab.dynamic.values import Value
 from dali_lab.model.batch import Batch as Samples
@@ -110,7 +110,8 @@ class Tensor(Value):
         return (self[index] for index in range(len(self)))
 
     def __bool__(self) -> bool:
-        return bool(self.item())
+        """Whether its element is not zero; of truth values, as comparisons give them, whether all are true."""
+        return bool(np.all(np.asarray(self.cpu()))) if self.dtype == bool_ else bool(self.item())
 
     def __int__(self) -> int:
         return int(self.item())
@@ -145,6 +146,7 @@ def _made(data: Any, dtype: Any, device: Any, layout: str | None) -> Tensor:
     elif isinstance(data, TensorCPU):
         made = Tensor._holding(data._own(), "gpu" if isinstance(data, TensorGPU) else "cpu")
     else:
+        dtype = dtype or DTYPES_OF_ENUMS.get(type(data))
         array = numbers_from(data, dtype) if _is_plain(data) else to_array(data)
         letters = layout if layout is not None and len(layout) == array.ndim else ""
         made = Tensor._holding(Samples.of([array], letters))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from dali_lab.device.transfer import download
@@ -141,6 +142,13 @@ class Value:
 
     def _list(self) -> TensorListCPU:
         return (TensorListCPU if self.slot.device == "cpu" else TensorListGPU)(self.samples)
+
+    def _is_same_tensor(self, other: Value) -> bool:
+        """Whether both are the same data in the same memory."""
+        mine, others = self.samples, other.samples
+        return mine.dtype == others.dtype and all(
+            np.array_equal(getattr(mine, part), getattr(others, part)) for part in ("addresses", "shapes")
+        )
 
     def __hash__(self) -> int:
         return id(self)

@@ -182,20 +182,20 @@ class Runner:
 
     def _draw(self) -> tuple[dict[str, Draw], int]:
         draws: dict[str, Draw] = {}
-        end: StopIteration | None = None
+        ended = False
         for name, source in self.sources.items():
-            if end is not None and not source.ends:
+            if ended and not source.ends:
                 break
             try:
                 draws[name] = source.draw(self.batch_size)
-            except StopIteration as error:
-                end = error
+            except StopIteration:
+                ended = True
             except DaliLabError as error:
                 node = self.plan.graph.nodes[name]
                 error.locate(name, node.op, node.origin)
                 raise
-        if end is not None:
-            raise end
+        if ended:
+            raise StopIteration
         sizes = {draw.count for draw in draws.values()}
         if len(sizes) > 1:
             listed = ", ".join(f"{name}: {draw.count}" for name, draw in draws.items())

@@ -266,8 +266,12 @@ class TensorListCPU:
         return TensorListGPU(self._batch)
 
     def _make_copy(self) -> TensorListCPU:
-        copies = [array.copy() for array in self._batch.arrays()]
-        return type(self)(Batch.of(copies, self.layout(), self.dtype) if copies else self._batch)
+        batch = self._batch
+        if not len(batch):
+            return type(self)(batch)
+        if batch.is_uniform():  # one block, so that the list is dense
+            return type(self)(Batch.dense(np.stack(batch.arrays()), batch.layout, batch.dtype))
+        return type(self)(Batch.of([array.copy() for array in batch.arrays()], batch.layout, batch.dtype))
 
     def _set_stream(self, stream: object) -> None:
         """CPU memory belongs to no stream."""

@@ -29,15 +29,14 @@ def as_outputs(outputs: Sequence[Any]) -> tuple[DataNode, ...]:
     from dali_lab.graph.constants import implied_constant
     from dali_lab.model.scalars import ScalarConstant
 
-    if len(outputs) == 1 and isinstance(outputs[0], (tuple, list)) and _has_node(outputs[0]):
-        outputs = outputs[0]
     result = []
     for index, item in enumerate(outputs):
         if isinstance(item, DataNode):
             result.append(item)
         elif isinstance(item, (list, tuple)) and _has_node(item):
             raise TypeError(
-                f"output {index} is a nested {type(item).__name__} of nodes; return one flat tuple (is a * missing?)"
+                f"Illegal pipeline output type. The output {index} contains a nested `DataNode`: it is a"
+                f" {type(item).__name__} of nodes. Missing list/tuple expansion (*) is the likely cause"
             )
         elif isinstance(item, ScalarConstant):
             result.append(implied_constant(item.value, dtype=item.dtype, shape=()))
@@ -46,7 +45,8 @@ def as_outputs(outputs: Sequence[Any]) -> tuple[DataNode, ...]:
                 result.append(implied_constant(item))
             except (TypeError, ValueError) as error:
                 raise TypeError(
-                    f"output {index} must be a DataNode or a constant, got {type(item).__name__}"
+                    f"Illegal output type. The output {index} is a `{type(item)}`. Outputs are nodes, numbers, lists of"
+                    " numbers and arrays"
                 ) from error
     return tuple(result)
 

@@ -8,7 +8,7 @@ import random
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dali_lab.executor.bad_samples import DEFAULT_RATE, OnError
 from dali_lab.executor.placement import choose_device, output_on_gpu
@@ -31,6 +31,9 @@ from dali_lab.pipeline.report import PipelineReport
 from dali_lab.pipeline.serialization import PipelineFiles
 from dali_lab.schema.registry import find_operator
 from dali_lab.schema.source import Source
+
+if TYPE_CHECKING:
+    from dali_lab.executor.sources.workers import WorkerPool
 
 _TRAVELLING = (
     "exec_pipelined", "exec_async", "exec_dynamic", "enable_memory_stats", "enable_checkpointing", "py_num_workers",
@@ -138,6 +141,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         self._seed = random.SystemRandom().getrandbits(31) if self._settings.seed is None else self._settings.seed
         self._recorder = self._make_recorder()
         self._outputs_traced: tuple[DataNode, ...] | None = None
+        self._wrong_outputs: TypeError | None = None
         self._sinks_traced = 0
         self._graph: Graph | None = None
         self._runner: Runner | None = None
@@ -228,9 +232,12 @@ class Pipeline(PipelineReport, PipelineFiles):
         """
         if self._runner is not None:
             raise GraphError("the outputs cannot be changed once the pipeline is built")
+        self._graph = self._wrong_outputs = None
         with self:
-            self._outputs_traced = as_outputs(outputs)
-        self._graph = None
+            try:
+                self._outputs_traced = as_outputs(outputs)
+            except TypeError as error:
+                self._wrong_outputs = error  # raised with this line when the pipeline is built
 
     def add_sink(self, edge: DataNode) -> None:
         """Keep a node and run it, though it is no output."""
@@ -239,6 +246,8 @@ class Pipeline(PipelineReport, PipelineFiles):
         self._recorder.sinks.append(edge)
 
     def _trace(self, define_graph: Callable[[], Any] | None = None) -> None:
+        if self._wrong_outputs is not None:
+            raise self._wrong_outputs
         if self._outputs_traced is None:
             with self:
                 result = (define_graph or self.define_graph)()
@@ -283,6 +292,11 @@ class Pipeline(PipelineReport, PipelineFiles):
         seeds = graph_seeds(graph, self._seed)
         self._runner = Runner(graph, self._settings, seeds, device, self._saved(graph), self._recorder.recording)
         self._fill_queue = True
+
+    @property
+    def _py_pool(self) -> WorkerPool | None:
+        """The processes of parallel external sources, under the name that programs find them by in NVIDIA DALI."""
+        return None if self._runner is None else self._runner.workers
 
     def start_py_workers(self) -> None:
         """Start the processes of parallel external sources, which :meth:`build` does too."""

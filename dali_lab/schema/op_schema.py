@@ -164,6 +164,10 @@ class OpSchema:
         """Whether it draws random numbers and takes a seed for them."""
         return self._operator.random
 
+    def HasRandomStateArg(self) -> bool:
+        """Whether it draws random numbers and takes the state of a generator for them."""
+        return "_random_state" in self._operator.argument_table
+
     def AllowsSequences(self) -> bool:
         """Whether sequences are cut into frames for it."""
         return self._operator.frames
@@ -171,6 +175,26 @@ class OpSchema:
     def IsDocHidden(self) -> bool:
         """Whether the reference leaves it out."""
         return self._operator.hidden
+
+    def IsDocPartiallyHidden(self) -> bool:
+        """Whether the reference has its name alone: that of none."""
+        return False
+
+    def IsInternal(self) -> bool:
+        """Whether it is for other parts of the package alone."""
+        return self._operator.hidden
+
+    def IsAbstract(self) -> bool:
+        """Whether there are no operators of this declaration: there are always."""
+        return False
+
+    def IsNoPrune(self) -> bool:
+        """Whether its nodes are kept even if nothing uses them."""
+        return not self._operator.outputs
+
+    def AliasFor(self) -> str:
+        """The name of the operator that this one is another name of, or nothing."""
+        return "" if self._name == self._operator.schema_name else self._operator.schema_name
 
     def _argument(self, name: str) -> Arg:
         table = self._operator.argument_table

@@ -11,8 +11,16 @@ from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.operator import Operator
 
 
-def docstring(operator: type[Operator]) -> str:
-    """A numpy-style docstring: meaning, inputs, arguments with unit, range and default, outputs, example."""
+def docstring(operator: type[Operator], values: str = "DataNode", module: str = "fn") -> str:
+    """A numpy-style docstring: meaning, inputs, arguments with unit, range and default, outputs, example.
+
+    Parameters
+    ----------
+    values
+        The type of what it is called with and of what it gives.
+    module
+        The module of the function in the example.
+    """
     parts = [inspect.cleandoc(operator.__doc__ or "")]
     if operator.deprecated:
         parts.append(f".. deprecated:: {operator.deprecated}")
@@ -21,11 +29,11 @@ def docstring(operator: type[Operator]) -> str:
         layouts = _layouts(declared.layouts, operator.frames) if declared.layouts else ""
         optional = ", optional" if declared.optional else ""
         star = "*" if declared.variadic else ""
-        lines.append(f"{star}{declared.name} : DataNode{layouts}{optional}")
+        lines.append(f"{star}{declared.name} : {values}{layouts}{optional}")
         lines.append(textwrap.indent(declared.doc or "Input batch.", "    "))
     for arg in operator.argument_table.values():
         if arg.listed:
-            lines.append(f"{arg.name} : {describe(arg)}")
+            lines.append(f"{arg.name} : {describe(arg, values)}")
             lines.append(textwrap.indent(argument_text(arg), "    "))
     if operator.devices:
         lines.append(f"device : {' or '.join(map(repr, operator.devices))}, optional")
@@ -33,12 +41,14 @@ def docstring(operator: type[Operator]) -> str:
     if lines:
         parts.append("Parameters\n----------\n" + "\n".join(lines))
     if operator.outputs:
-        rows = [f"{output.name} : DataNode\n    {output.doc or 'Output batch.'}" for output in operator.outputs]
+        rows = [f"{output.name} : {values}\n    {output.doc or 'Output batch.'}" for output in operator.outputs]
         parts.append("Returns\n-------\n" + "\n".join(rows))
     if operator.differs or operator.beyond_dali:
         text = operator.differs or "NVIDIA DALI has no such operator."
         parts.append(f"Notes\n-----\n{text}")
-    parts.append("Examples\n--------\n" + (inspect.cleandoc(operator.example) or example(operator)))
+    parts.append(
+        "Examples\n--------\n" + (inspect.cleandoc(operator.example) or example(operator)).replace("fn.", f"{module}.")
+    )
     return "\n\n".join(parts)
 
 
@@ -67,11 +77,11 @@ def example(operator: type[Operator]) -> str:
     return f">>> {f'{results} = ' if results else ''}fn.{operator.name}({given})"
 
 
-def describe(arg: Arg) -> str:
+def describe(arg: Arg, values: str = "DataNode") -> str:
     """Type and default of an argument on one line."""
     text = arg.describe_type()
     if arg.tensor:
-        text += " or DataNode"
+        text += f" or {values}"
     if arg.default is not REQUIRED:
         shown = arg.default
         if isinstance(shown, NamedEnum):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
+import dali_lab.dynamic as ndd
 from dali_lab import backend, compat
+from dali_lab.dynamic import classes
 from dali_lab.private_names import MODULES, private_module
 
 
@@ -19,17 +23,51 @@ def installed() -> Iterator[None]:
     compat.uninstall()
 
 
-@pytest.mark.parametrize("name", MODULES)
+TABLES = [name for name, names in MODULES.items() if not isinstance(names, str)]
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_nvidia_dali_has_each_private_name(name: str) -> None:
     theirs = importlib.import_module(f"nvidia.dali.{name}")
     assert [each for each in MODULES[name] if not hasattr(theirs, each)] == []
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", TABLES)
 def test_each_private_name_stands_for_something_here(installed: None, name: str) -> None:
     own = importlib.import_module(f"nvidia.dali.{name}")
     assert own.__name__ == f"nvidia.dali.{name}"
     assert all(callable(getattr(own, each)) for each in MODULES[name])
+
+
+def test_functions_of_dynamic_mode_tell_what_their_operators_are_as_there() -> None:
+    import nvidia.dali.experimental.dynamic as theirs
+    from nvidia.dali.experimental.dynamic import _ops
+
+    for made in (ndd.resize, ndd.random.coin_flip, ndd.decoders.image, ndd.reductions.sum, ndd.mfcc):
+        own = made._op_class
+        other = getattr(_ops, own._op_name, None) or _found(theirs, own._fn_path)._op_class
+        for name in _TOLD:
+            assert getattr(own, name) == getattr(other, name), name
+    assert set(_TOLD) <= set(dir(ndd.readers.File))
+    assert {made._fn_path for made in _ops._all_ops if not made._is_reader} & {"resize"}
+    assert {made._op_path for made in classes._all_ops} >= {"readers.File", "Resize", "random.Uniform"}
+
+
+_TOLD = ("_supported_backends", "_schema_name", "_op_name", "_op_path", "_fn_name", "_fn_path", "_is_reader")
+_TOLD += ("_is_stateful", "_has_random_state_arg")
+
+
+def _found(module: Any, path: str) -> Any:
+    return functools.reduce(getattr, path.split("."), module)
+
+
+def test_objects_of_operators_keep_their_constants_and_their_own_random_numbers() -> None:
+    flip = classes.Flip(horizontal=1, vertical=0)
+    assert np.asarray(flip(ndd.tensor(np.arange(3).reshape(1, 3, 1), layout="HWC"))).ravel().tolist() == [2, 1, 0]
+    first, second = (classes.random.Uniform(seed=7) for _ in range(2))
+    one = np.asarray(first(range=[0.0, 1.0], shape=[4]))
+    assert np.array_equal(one, np.asarray(second(range=[0.0, 1.0], shape=[4])))
+    assert not np.array_equal(one, np.asarray(first(range=[0.0, 1.0], shape=[4])))
 
 
 def test_other_private_names_are_refused_by_name(installed: None) -> None:

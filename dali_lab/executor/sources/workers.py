@@ -9,11 +9,13 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import threading
 import weakref
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -115,6 +117,15 @@ class WorkerPool:
     def shared_memory(self) -> list[int]:
         """Bytes of each block of shared memory that workers hold."""
         return [memory.nbytes for worker in self.workers for memory in worker.blocks.values()]
+
+    def pids(self) -> list[int]:
+        """Numbers of the processes."""
+        return [worker.process.pid for worker in self.workers]
+
+    @property
+    def pool(self) -> Any:
+        """What NVIDIA DALI's pool has inside, for programs that look whether it ended: no thread observes this one."""
+        return SimpleNamespace(_observer=SimpleNamespace(thread=threading.Thread()))
 
     def close(self) -> None:
         """End the processes. Can be called again."""
@@ -260,6 +271,13 @@ def _packed(sources: list[External], pickler: object) -> tuple[bytes, Any]:
         ) from error
 
 
+def _taken(answer: Answer) -> BaseException:
+    """The error of an answer, which keeps it no longer: raised, it holds on to all that knows the answer."""
+    error, answer.error = answer.error, None
+    assert error is not None
+    return error
+
+
 def _end(workers: list[_Worker], pid: int) -> None:
     if os.getpid() != pid:
         return
@@ -306,10 +324,10 @@ class ParallelInput(PythonInput):
             if not request.tolerant or isinstance(answer.error, StopIteration):
                 self._pool.forget(job)
                 self._drop()
-                raise answer.error
+                raise _taken(answer)
             failed.update(dict.fromkeys(range(start, stop), answer.error))
         if all(answer.error is not None for _, answer in found):
-            raise next(answer.error for _, answer in found if answer.error is not None)
+            raise _taken(next(answer for _, answer in found if answer.error is not None))
         batches = self._pool.batches([part for part in found if part[1].error is None])
         if any(answer.error is not None for _, answer in found):
             order = np.zeros(job.spans[-1][1], np.int64)

@@ -43,8 +43,11 @@ class RandomCropGenerator(Operator):
         call.refuse(shape.sizes < 2, "needs height and width, got {} numbers", shape.sizes)
         starts = np.cumsum(shape.sizes) - shape.sizes
         sizes = flat(gathered(shape))[starts[:, None] + np.arange(2)]
-        call.refuse((sizes < 1) | (sizes >= 2**31), "{} is not a height and width from 1 to 2^31 − 1", sizes)
-        windows = random_windows(call, sizes.astype(np.int64)).astype(np.int32)
+        call.refuse((sizes < 0) | (sizes >= 2**31), "{} is not a height and width from 0 to 2^31 − 1", sizes)
+        sizes = sizes.astype(np.int64)
+        # The window of a picture without pixels has none.
+        windows = random_windows(call, np.maximum(sizes, 1)).astype(np.int32)
+        windows[(sizes == 0).any(axis=1)] = 0
         anchor, extent = windows[:, :2], windows[:, 2:] - windows[:, :2]
         return Batch.dense(np.ascontiguousarray(anchor), dtype=INT32), Batch.dense(
             np.ascontiguousarray(extent), dtype=INT32
@@ -56,6 +59,7 @@ class RandomCropGenerator(Operator):
         yield Case((shapes,), {}, batches=3)
         yield Case((shapes,), {"random_area": (0.1, 0.2), "num_attempts": 2}, batches=3)
         yield Case(([row.astype(np.int32) for row in shapes],), {"seed": 11}, batches=2)
+        yield Case(([np.array(row, np.int64) for row in ((0, 7), (9, 7), (0, 0))],), {"seed": 11}, batches=2)
         yield from Case.each(
             (shapes,),
             {"num_attempts": 0},
@@ -70,4 +74,4 @@ class RandomCropGenerator(Operator):
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase(([np.array([5], np.int64)],), words=("height and width",))
         yield ErrorCase(([np.array([5, 1 << 40], np.int64)],), words=("sample 0", "[5, 1099511627776]"))
-        yield ErrorCase(([np.array([0, 7], np.int64)],), words=("sample 0", "[0, 7]"))
+        yield ErrorCase(([np.array([-1, 7], np.int64)],), words=("sample 0", "[-1, 7]"))

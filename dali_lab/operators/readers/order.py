@@ -80,8 +80,9 @@ class ReaderOrder:
         if not 0 <= shard_id < num_shards:
             raise ArgumentError(f"must be from 0 to {num_shards - 1}, not {shard_id}", argument="shard_id")
         if size < num_shards:
-            message = f"The number of input samples: {size}, needs to be at least equal to the requested number of"
-            raise ArgumentError(f"{message} shards: {num_shards}.", argument="num_shards")
+            message = f'Assert on "num_shards_ <= Size()" failed: The number of input samples: {size}, needs to be'
+            message += f" at least equal to the requested number of shards: {num_shards}."
+            raise ArgumentError(message, argument="num_shards")
         if random_shuffle and initial_fill < 1:
             raise ArgumentError(f"must be at least 1, not {initial_fill}", argument="initial_fill")
         if shuffle_after_epoch and stick_to_shard:

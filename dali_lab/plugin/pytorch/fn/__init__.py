@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from dali_lab.graph.tracing import traced_call
-from dali_lab.schema.registry import find_operator
+from dali_lab.graph.tracing import traced_call as _traced_call
+from dali_lab.schema.registry import find_operator as _find_operator
 
 
 def torch_python_function(*inputs: object, **kwargs: object) -> Any:
     """Run a Python function on torch tensors over the memory of the samples; arguments as ``fn.python_function``."""
-    return traced_call(find_operator("torch_python_function"), inputs, kwargs)
+    return _traced_call(_find_operator("torch_python_function"), inputs, kwargs)
 
+
+torch_python_function._schema_name = "TorchPythonFunction"  # type: ignore[attr-defined]
 
 __all__ = ["torch_python_function"]
