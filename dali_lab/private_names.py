@@ -59,6 +59,29 @@ MODULES: dict[str, str | dict[str, str]] = {
     },
 }
 """Names by module, each with the module and the name that it stands for; or a module of the package."""
+for _module, _names in {
+    "_enums": "interpolation:InterpolationMode",
+    "centercrop": "transforms:CenterCrop",
+    "color": "color:ColorJitter color:Grayscale color:RandomGrayscale",
+    "compose": "compose:Compose",
+    "flips": "transforms:RandomHorizontalFlip transforms:RandomVerticalFlip",
+    "functional.centercrop": "functional:center_crop",
+    "functional.color": "functional:rgb_to_grayscale functional:to_grayscale",
+    "functional.flips": "functional:horizontal_flip functional:vertical_flip",
+    "functional.image_metadata": "functional:get_dimensions functional:get_image_size functional:get_size",
+    "functional.totensor": "conversion:pil_to_tensor conversion:to_pil_image conversion:to_tensor",
+    "gaussian_blur": "color:GaussianBlur",
+    "normalize": "color:Normalize",
+    "operator": "transforms:Transform",
+    "pad": "transforms:Pad",
+    "rand_apply": "transforms:RandomApply",
+    "randomcrop": "transforms:RandomCrop transforms:RandomResizedCrop",
+    "resize": "transforms:Resize",
+    "totensor": "conversion:PILToTensor conversion:ToPILImage conversion:ToPureTensor",
+}.items():
+    MODULES[f"experimental.torchvision.v2.{_module}"] = {
+        place.partition(":")[2]: f"dali_lab.interop.torchvision.{place}" for place in _names.split()
+    }
 
 
 class PrivateModule(ModuleType):

@@ -125,12 +125,15 @@ class Check:
     def _beside(self, reader: str) -> Iterable[Finding]:
         for found in self.walk.sources[reader].unmatched():
             yield Finding(found.kind, reader, found.message)
+        for name, message in self.walk.sources[reader].unreadable():
+            yield Finding("unreadable", reader, message, None, name)
 
     def excluded(self, findings: Iterable[Finding]) -> list[str]:
         """Names of the samples of findings, and of those that other readers give together with them."""
         names: list[str] = []
         for finding in findings:
             if finding.place is None:
+                names += [] if finding.sample is None else [finding.sample]
                 continue
             size = self.walk.sizes[finding.reader]
             together = [reader for reader, other in self.walk.sizes.items() if other == size]

@@ -46,7 +46,7 @@ class Finding:
     place
         Place of the sample in the reader's list, read in line; `None` if it is not about one sample.
     sample
-        The sample's name, by which an exclude list leaves it out.
+        The name of the sample, or of a file, by which an exclude list leaves it out.
     node
         The node that failed.
     """

@@ -29,6 +29,7 @@ _ORDER = (
     "random_shuffle", "initial_fill", "shuffle_after_epoch", "shuffle_after_epoch_seed", "num_shards", "shard_id",
     "stick_to_shard", "pad_last_batch", "lazy_init",
 )  # fmt: skip
+_TOLERANT: dict[str, Any] = {"on_error": "skip", "max_error_rate": 1.0}
 _UNUSED_SETTINGS = ("output_dtype", "output_ndim", "output_layout", "enable_checkpointing", "checkpoint")
 _FAILURES = (DaliLabError, ValueError, TypeError, ArithmeticError, LookupError, OSError)
 """Errors that are findings: operators of other packages raise any of them about a bad sample."""
@@ -110,13 +111,13 @@ class Walk:
     # -- pipelines ----------------------------------------------------------------------------------------------
 
     def _make(self, batch_size: int, **settings: Any) -> Pipeline:
-        settings = {"batch_size": batch_size, "num_threads": self._threads, "cache": "off", **settings}
+        settings = {"batch_size": batch_size, "num_threads": self._threads, "cache": "off", **_TOLERANT, **settings}
         pipeline = Pipeline.from_graph(self._graph, **settings)
         pipeline.build()
         return pipeline
 
     def _open(self) -> dict[str, ListSource]:
-        self._pipeline = self._make(self.batch_size, on_error="skip", max_error_rate=1.0)
+        self._pipeline = self._make(self.batch_size)
         return _list_sources(self._pipeline)
 
     def close(self) -> None:
@@ -186,6 +187,10 @@ class Walk:
                 batches = _run(self._single)
             except _FAILURES as wrong:
                 part.findings.append(self._finding(_record(wrong), step))
+                continue
+            runner = self._single._built()
+            if runner.left_out:
+                part.findings.append(self._finding(runner.bad_samples.records[-1], step))
             else:
                 self._note(batches, np.array([step]), stop, part, pieces)
         self._single_at = stop
@@ -223,6 +228,7 @@ class Walk:
             exec_async=False,
             prefetch_queue_depth=1,
             cache="off",
+            **_TOLERANT,
         )
         try:
             pipeline.build()
@@ -273,11 +279,14 @@ def prepared(graph: Graph) -> tuple[Graph, list[_Tap]]:
     needed = graph.ancestors(edge.node for edge in graph.outputs)
     for name, node in graph.nodes.items():
         operator = find_operator(node.op) if has_operator(node.op) else None
+        if "on_error" in node.arguments:
+            node = node.replaced(arguments={key: value for key, value in node.arguments.items() if key != "on_error"})
         if operator is None or not issubclass(operator, ListReader) or name not in needed:
             nodes[name] = node
             continue
-        plain = {key: value for key, value in node.arguments.items() if key not in _ORDER}
-        nodes[name] = node.replaced(arguments=plain)
+        nodes[name] = node.replaced(
+            arguments={key: value for key, value in node.arguments.items() if key not in _ORDER}
+        )
         outputs = operator.present_outputs(node.arguments)[: operator.count_outputs(node.arguments, 0)]
         main = _main_output(graph, name)
         labels = next((i for i, out in enumerate(outputs) if out.name.lower() in _LABELS and i != main), None)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+_TITLES = {"dali_lab": "DALI Lab", "dali_lab with a cache": "with cache", "nvidia.dali": "NVIDIA DALI"}
+
 
 def add(commands: Commands) -> None:
     """Declare the command."""
@@ -32,20 +34,26 @@ def add(commands: Commands) -> None:
 def _bench(options: argparse.Namespace) -> int:
     from statistics import median
 
-    from dali_lab.cli.benchmark import OURS, Benchmark
+    from dali_lab.cli.benchmark import CACHED, DALI, OURS, Benchmark
 
     with Benchmark(make_pipeline(options)) as benchmark:
         agreement = _agreement(benchmark, options.alone)
         rounds = _rounds(benchmark, options, beside=agreement is not None and agreement[0])
     print(f"{'':<12}  {'images/s':>10}  {'CPU µs an image':>15}  {'peak MiB':>8}")
-    for engine, title in zip(rounds[0], ("DALI Lab", "NVIDIA DALI"), strict=False):
+    for engine in rounds[0]:
+        title = _TITLES[engine]
         rate, cpu, memory = (median(turn[engine][key] for turn in rounds) for key in ("rate", "cpu", "memory"))
         print(f"{title:<12}  {rate:>10,.0f}  {cpu:>15,.1f}  {memory:>8,.0f}")
-    if len(rounds[0]) > 1:
-        first, second = rounds[0]
-        ratios = sorted(turn[first]["rate"] / turn[second]["rate"] for turn in rounds)
-        spread = f" (from {ratios[0]:.2f} to {ratios[-1]:.2f})" if len(ratios) > 1 else ""
-        print(f"{median(ratios):.2f} times NVIDIA DALI{spread}")
+    for first, second in ((OURS, DALI), (CACHED, DALI), (CACHED, OURS)):
+        if first in rounds[0] and second in rounds[0]:
+            ratios = sorted(turn[first]["rate"] / turn[second]["rate"] for turn in rounds)
+            spread = f" (from {ratios[0]:.2f} to {ratios[-1]:.2f})" if len(ratios) > 1 else ""
+            begin = "" if first == OURS else "with the cache "
+            print(f"{begin}{median(ratios):.2f} times {_TITLES[second]}{spread}")
+    if CACHED in rounds[0]:
+        kept = rounds[-1][CACHED]
+        size = kept["nbytes"] * kept["samples"] / 1e6
+        print(f"a cache of all {kept['samples']:,} samples is {size:,.1f} MB, {kept['nbytes'] / 1e3:,.1f} kB each")
     if agreement is not None:
         print(agreement[1])
     _print_nodes(rounds[-1][OURS]["nodes"])
@@ -76,16 +84,16 @@ def _agreement(benchmark: Benchmark, alone: bool) -> tuple[bool, str] | None:
 
 def _rounds(benchmark: Benchmark, options: argparse.Namespace, *, beside: bool) -> list[dict[str, Json]]:
     """Each engine's measurement in each round, with a progress bar."""
-    from dali_lab.cli.benchmark import DALI, OURS
+    from dali_lab.cli.benchmark import CACHED, DALI, OURS
 
-    engines = (OURS, DALI) if beside else (OURS,)
+    engines = (OURS, *((CACHED,) if benchmark.has_cache else ()), *((DALI,) if beside else ()))
     turns = options.rounds * len(engines)
     bar = Bar()
     results: list[dict[str, Json]] = []
     try:
         for turn in range(turns):
             engine = engines[turn % len(engines)]
-            name = "DALI Lab" if engine == OURS else "NVIDIA DALI"
+            name = _TITLES[engine]
 
             def tell(share: float, rate: float, turn: int = turn, name: str = name) -> None:
                 bar.show((turn + share) / turns, f"{name}: {rate:,.0f} images/s")

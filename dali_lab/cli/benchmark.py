@@ -17,7 +17,7 @@ from dali_lab.model.errors import DaliLabError
 if TYPE_CHECKING:
     from dali_lab.pipeline.pipeline import Pipeline
 
-OURS, DALI = "dali_lab", "nvidia.dali"
+OURS, CACHED, DALI = "dali_lab", "dali_lab with a cache", "nvidia.dali"
 Tell = Callable[[float, float], None]
 Json = dict[str, Any]
 
@@ -42,6 +42,9 @@ class Benchmark:
             "num_threads": pipeline.num_threads,
             "seed": pipeline.seed,
         }
+        own = pipeline._settings
+        cache = {"cache": own.cache, "cache_limit": own.cache_limit, "cache_at": own.cache_at}
+        self._cache = {} if own.cache == "off" else {name: value for name, value in cache.items() if value is not None}
         self._ours = Path(self._folder.name) / "graph.dali.json"
         self._theirs = Path(self._folder.name) / "graph.dali"
         self._graph = pipeline.graph
@@ -54,6 +57,11 @@ class Benchmark:
 
     def __exit__(self, *error: object) -> None:
         self._folder.cleanup()
+
+    @property
+    def has_cache(self) -> bool:
+        """Whether the pipeline has a cache, with which it can be measured too."""
+        return bool(self._cache)
 
     def has_dali(self) -> bool:
         """Whether NVIDIA DALI is installed."""
@@ -70,7 +78,7 @@ class Benchmark:
         Parameters
         ----------
         engine
-            :data:`OURS` or :data:`DALI`.
+            :data:`OURS`, :data:`CACHED` or :data:`DALI`.
         seconds
             Duration, after batches that do not count.
         tell
@@ -80,14 +88,16 @@ class Benchmark:
         -------
         dict
             ``rate`` in samples a second, ``cpu`` in microseconds of CPU time a sample, ``memory`` in MiB at its peak;
-            for ours also ``nodes`` with ``time_ms`` of each node.
+            for ours also ``nodes`` with ``time_ms`` of each node; with a cache ``kept`` samples, ``nbytes`` of one and
+            ``samples`` of an epoch.
 
         Raises
         ------
         BenchmarkError
             With the engine's own words, if it cannot run the graph.
         """
-        return self._child([engine, str(self._file(engine)), json.dumps(self._settings), str(seconds)], tell)
+        settings = {**self._settings, **(self._cache if engine == CACHED else {})}
+        return self._child([engine, str(self._file(engine)), json.dumps(settings), str(seconds)], tell)
 
     def compare(self) -> list[str]:
         """Run the first batch in both engines; for each output how it compares, in words.
@@ -105,7 +115,7 @@ class Benchmark:
             from dali_lab.formats import dump
 
             dump(self._graph, self._theirs, "dali-serialized")
-        return self._ours if engine == OURS else self._theirs
+        return self._theirs if engine == DALI else self._ours
 
     @staticmethod
     def _child(arguments: list[str], tell: Tell | None) -> Json:
@@ -135,11 +145,11 @@ class Benchmark:
 
 def _pipeline(engine: str, path: str, settings: Json) -> Any:
     """The graph's pipeline in an engine, built."""
-    if engine == OURS:
+    if engine != DALI:
         from dali_lab.formats import load
         from dali_lab.pipeline.pipeline import Pipeline
 
-        pipeline: Any = Pipeline.from_graph(load(path), **settings)
+        pipeline: Any = Pipeline.from_graph(load(path), **settings, enable_checkpointing=engine == CACHED)
     else:
         from importlib import import_module
 
@@ -158,6 +168,8 @@ def _measure(engine: str, path: str, settings: Json, seconds: float) -> Json:
     from dali_lab.studio.measuring import measure
 
     pipeline = _pipeline(engine, path, settings)
+    if engine == CACHED:
+        return _measure_cached(pipeline, seconds)
     for _ in range(3):
         _next(pipeline)
     used, began, told = time.process_time(), time.perf_counter(), 0.0
@@ -188,6 +200,28 @@ def _measure(engine: str, path: str, settings: Json, seconds: float) -> Json:
         rate = samples / spent
     cpu = 1e6 * (time.process_time() - used) / max(samples, 1)
     return {"rate": rate, "cpu": cpu, "memory": _peak_memory(), "nodes": nodes}
+
+
+def _measure_cached(pipeline: Any, seconds: float) -> Json:
+    import time
+
+    from dali_lab.studio.measuring import measure_cache
+
+    used: list[float] = []
+    last = 0
+
+    def tell(done: int, rate: float) -> None:
+        nonlocal last
+        if done < last or not used:
+            used.append(time.process_time())  # a run begins; the last one to begin is that which counts
+        last = done
+        _say({"share": 0.5, "rate": rate})
+
+    gain = measure_cache(pipeline, seconds / 2, tell)
+    samples = max(1, gain.measured.samples)
+    cpu = 1e6 * (time.process_time() - used[-1]) / samples
+    found = {"kept": gain.kept, "nbytes": gain.nbytes, "samples": gain.samples}
+    return {"rate": gain.measured.images_per_second, "cpu": cpu, "memory": _peak_memory(), "nodes": {}, **found}
 
 
 def _peak_memory() -> float:

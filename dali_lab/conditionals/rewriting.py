@@ -35,7 +35,7 @@ _LEFT_ALONE = frozenset(
     }
     | set(sys.stdlib_module_names) - {"__main__"}
 )
-_REWRITTEN_OF_OURS = "dali_lab.auto_aug"
+_REWRITTEN_OF_OURS = ("dali_lab.auto_aug", "dali_lab.interop.torchvision")
 _FUTURE = 0x1FF0000 | 0x100000  # the compiler flags of `from __future__` imports
 _codes: weakref.WeakKeyDictionary[types.CodeType, types.CodeType | None] = weakref.WeakKeyDictionary()
 
@@ -89,7 +89,7 @@ def _is_users(function: types.FunctionType) -> bool:
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return False
     module = function.__module__ or ""
-    if module == _REWRITTEN_OF_OURS or module.startswith(_REWRITTEN_OF_OURS + "."):
+    if any(f"{module}.".startswith(f"{ours}.") for ours in _REWRITTEN_OF_OURS):
         return True
     return module.split(".")[0] not in _LEFT_ALONE
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError, OperatorError
 from dali_lab.schema.source import Draw
 
@@ -75,14 +76,31 @@ class ErrorPolicy:
     Attributes
     ----------
     on_error
-        Leave bad samples out, or replace them; without a policy errors are raised.
+        The pipeline's answer: raise the error, leave the sample out, or replace it.
+    by_node
+        The answers of nodes that have one of their own.
     """
 
     on_error: OnError
+    by_node: Mapping[str, OnError] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, graph: Graph, on_error: OnError) -> ErrorPolicy | None:
+        """The policy of a pipeline and of its graph's nodes; `None` where all errors are raised."""
+        by_node = {
+            name: node.arguments["on_error"] for name, node in graph.nodes.items() if "on_error" in node.arguments
+        }
+        return None if {on_error, *by_node.values()} == {"raise"} else cls(on_error, by_node)
+
+    def answer(self, node: str | None) -> OnError:
+        """The answer to a sample that fails at a node."""
+        return self.by_node.get(node or "", self.on_error)
 
     def covers(self, error: BaseException) -> bool:
         """Whether an error, located at its node, may make a sample bad: not so a lack of memory or a cancelled call."""
-        return isinstance(error, DaliLabError) and not isinstance(error.__cause__, MemoryError)
+        if not isinstance(error, DaliLabError) or isinstance(error.__cause__, MemoryError):
+            return False
+        return self.answer(error.node) != "raise"
 
 
 @dataclass(frozen=True)

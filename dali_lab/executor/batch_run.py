@@ -194,7 +194,9 @@ class BatchRun:
     @property
     def left_out(self) -> list[int]:
         """Positions that are dropped from the outputs."""
-        return sorted(self.bad) if self.policy is not None and self.policy.on_error == "skip" else []
+        if self.policy is None:
+            return []
+        return sorted(row for row, failure in self.bad.items() if self.policy.answer(failure.error.node) == "skip")
 
     def cancel(self) -> None:
         """Stop as soon as the running calls return."""

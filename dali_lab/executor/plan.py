@@ -156,7 +156,7 @@ def make_operator(node: Node) -> Operator:
     """
     kind = find_operator(node.op)
     try:
-        values = {k: v for k, v in node.arguments.items() if k not in ("name", "preserve")}
+        values = {k: v for k, v in node.arguments.items() if k not in ("name", "preserve", "on_error")}
         return kind(values, node.connections, node.id, node.device)
     except DaliLabError as error:
         error.locate(node.id, node.op, node.origin)

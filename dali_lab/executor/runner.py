@@ -101,6 +101,7 @@ class Runner:
         self.kept = attach_cache(self.plan, part, settings.cache, settings.cache_limit)
         self.expected = settings.expectations(len(graph.outputs))
         seeds = dict(seeds) if saved is None else {**seeds, **saved.seeds}
+        policy = ErrorPolicy.of(graph, settings.on_error)
         self.workers = start_workers(self.plan.sources, settings, self.batch_size)
         self.sources = open_sources(
             self.plan.sources,
@@ -108,7 +109,7 @@ class Runner:
             checkpointing=bool(settings.enable_checkpointing),
             device=self.plan.device,
             workers=self.workers,
-            tolerant=settings.on_error != "raise",
+            tolerates=lambda node: policy is not None and policy.answer(node) != "raise",
         )
         self.engine = Engine(
             self.plan,
@@ -118,7 +119,7 @@ class Runner:
             batch_size=self.batch_size,
             transient=True,
             user_context=user_context,
-            policy=None if settings.on_error == "raise" else ErrorPolicy(settings.on_error),
+            policy=policy,
         )
         self.bad_samples = BadSampleLog(settings.max_error_rate)
         self.left_out: list[int] = []

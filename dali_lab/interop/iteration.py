@@ -275,9 +275,15 @@ class PipelineIterator:
 
     def _get_outputs(self) -> list[tuple[TensorList, ...]]:
         rows = []
+        failure: Exception | None = None
         for pipeline in self._pipes:
-            with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
-                rows.append(pipeline.share_outputs())
+            try:
+                with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
+                    rows.append(pipeline.share_outputs())
+            except Exception as error:  # the others give their batch all the same, so that all stay in step
+                failure = failure or error
+        if failure is not None:
+            raise failure
         if self._reader_name or self._size != -1:
             for row, left_out in zip(rows, self._left_out(), strict=True):
                 for size in (len(output) + len(left_out) for output in row):

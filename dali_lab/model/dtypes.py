@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import warnings
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,17 @@ class DALIDataType(NamedEnum):
     _TENSOR_LAYOUT_VEC = 25
     _DATA_TYPE_VEC = 26
     _INT64_VEC = 27
+
+    def __call__(self) -> str:
+        """The character of the buffer protocol, for ``tensor.dtype()`` in programs for NVIDIA DALI's first releases.
+
+        Warns
+        -----
+        DeprecationWarning
+            Always: ``tensor.dtype`` is the type.
+        """
+        warnings.warn("Calling '.dtype()' is deprecated, please use '.dtype' instead", DeprecationWarning, stacklevel=2)
+        return "=" + _TO_NUMPY[self].char.translate({ord("l"): "q", ord("L"): "Q"})
 
 
 class DALIImageType(NamedEnum):

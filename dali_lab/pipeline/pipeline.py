@@ -29,6 +29,7 @@ from dali_lab.model.user_code import user_line
 from dali_lab.pipeline.definition import as_outputs
 from dali_lab.pipeline.report import PipelineReport
 from dali_lab.pipeline.serialization import PipelineFiles
+from dali_lab.pipeline.unused import warn_of_unused_outputs
 from dali_lab.schema.registry import find_operator
 from dali_lab.schema.source import Source
 
@@ -50,7 +51,8 @@ class Pipeline(PipelineReport, PipelineFiles):
     batch_size
         Largest number of samples in a batch.
     num_threads
-        CPU threads that work on it; by default as many as there are cores, up to 4.
+        CPU threads that work on it; by default as many as there are cores, up to 4. A pipeline with -1 can be
+        serialized and does not run.
     device_id
         The GPU to use, or `None` for the CPU alone.
     seed
@@ -88,7 +90,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         ``"replace"`` puts another good sample of the batch in its place, with its labels and all that sources gave for
         it and with random numbers of the place, so that batches stay full; ``"skip"`` leaves it out, so that batches
         may be smaller, even empty. :attr:`bad_samples` lists them. Errors
-        that no other sample mends are raised.
+        that no other sample mends are raised. A node's own argument ``on_error`` counts for the errors of that node.
     max_error_rate
         The largest share of bad samples among the last 1,000; where more are bad, the run ends with a
         :class:`~dali_lab.executor.bad_samples.TooManyBadSamples` that names the first ones.
@@ -138,6 +140,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         cache_at: str | None = None,
     ) -> None:
         self._settings = make_settings({k: v for k, v in locals().items() if k not in ("self", "__class__")})
+        self._for_serialization = num_threads is not None and self._settings.num_threads is None
         self._seed = random.SystemRandom().getrandbits(31) if self._settings.seed is None else self._settings.seed
         self._recorder = self._make_recorder()
         self._outputs_traced: tuple[DataNode, ...] | None = None
@@ -202,6 +205,7 @@ class Pipeline(PipelineReport, PipelineFiles):
             if name not in accepted:
                 raise ArgumentTypeError(f"there is no argument '{name}'{nearest(name, accepted)}", argument=name)
         stored = {key: value for key, value in graph.pipeline.items() if key in accepted}
+        settings = {name: value for name, value in settings.items() if name != "num_threads" or value != -1}
         stored.update(policies(whole_number("executor_flags", graph.pipeline.get("executor_flags"))))
         pipeline = cls(**{"batch_size": 1, "num_threads": 2, "device_id": None, **stored, **settings})
         pipeline._graph = graph
@@ -286,7 +290,14 @@ class Pipeline(PipelineReport, PipelineFiles):
         graph = complete(self.graph)
         if self._settings.batch_size is None:
             raise ArgumentError("must be given", argument="batch_size", origin=user_line())
+        if self._for_serialization:
+            raise ArgumentError(
+                "Pipeline created with `num_threads` < 1 can only be used for serialization."
+                " Left out, it is the number of cores, up to 4",
+                argument="num_threads",
+            )
         verify(graph)
+        warn_of_unused_outputs(graph)
         device = choose_device(graph, self._settings.gpu, self._settings.device_id or 0)
         self._outputs_on_gpu = [output_on_gpu(graph, edge) for edge in graph.outputs]
         seeds = graph_seeds(graph, self._seed)

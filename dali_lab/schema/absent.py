@@ -5,7 +5,6 @@ from __future__ import annotations
 MODULES: dict[str, str] = {
     "experimental.dynamic": "of dynamic mode there are tensors, batches, operators, readers and generators",
     "experimental.eager": "dali_lab.dynamic has operators outside of pipelines",
-    "experimental.torchvision": "dali-lab export --to torchvision goes the other way; there is no such interface here",
 }
 
 

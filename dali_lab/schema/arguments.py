@@ -463,6 +463,15 @@ _COMMON = {
             vector=True,
             advanced=True,
         ),
+        Arg(
+            "on_error",
+            "string",
+            None,
+            "The answer to a sample that fails here; by default that of the pipeline's ``on_error``.",
+            choices=("raise", "skip", "replace"),
+            advanced=True,
+            beyond_dali=True,
+        ),
     )
 }
 GROUP = Arg(
@@ -471,6 +480,16 @@ GROUP = Arg(
     None,
     "Nodes with the same number have one seed: those that a single call on lists of inputs made.",
     minimum=1,
+    advanced=True,
+)
+MERGED = Arg(
+    "_merged",
+    "string",
+    None,
+    "The decoder and the operator behind it that were merged, for errors: node, operator and origin of the decoder, and"
+    " the other operator.",
+    vector=True,
+    length=4,
     advanced=True,
 )
 RANDOM_STATE = Arg(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from dali_lab.model.errors import GraphError
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.studio.protocol.previews import GpuMemory, GpuUse, Measured, NodeRun, Transfer
 
@@ -59,6 +61,73 @@ def measure(
     gpu = _on_gpu(pipeline, nodes, done + 1)
     rate = round(samples / seconds, 1) if seconds > 0 else 0.0
     return Measured(done, samples, round(seconds, 4), rate, nodes, gpu)
+
+
+@dataclass(frozen=True)
+class CacheGain:
+    """What a cache costs and gives.
+
+    Attributes
+    ----------
+    measured
+        The run over batches that were in the cache.
+    kept
+        Samples that the cache held then.
+    nbytes
+        Bytes of one of them, on average.
+    samples
+        Samples of an epoch.
+    """
+
+    measured: Measured
+    kept: int
+    nbytes: float
+    samples: int
+
+
+def measure_cache(
+    pipeline: Pipeline, seconds: float, tell: Callable[[int, float], bool | None] | None = None
+) -> CacheGain:
+    """Run some batches of a pipeline with a cache, and measure how fast the same batches come out of it.
+
+    Parameters
+    ----------
+    pipeline
+        A pipeline with a cache and with ``enable_checkpointing``, of which nothing has been run.
+    seconds
+        How long batches are computed before; at least three.
+    tell
+        As for :func:`measure`, for both runs.
+
+    Raises
+    ------
+    GraphError
+        If nothing of the graph can be kept.
+    """
+    pipeline.build()
+    runner = pipeline._built()
+    start = runner.checkpoint()
+    began, batches = time.perf_counter(), 0
+    while batches < _LEAST or time.perf_counter() - began < seconds:
+        outputs = _next(pipeline)
+        if outputs is None:
+            break
+        batches += 1
+        rate = batches * len(outputs[0]) / max(1e-9, time.perf_counter() - began) if outputs else 0.0
+        if tell is not None and tell(batches, rate):
+            break
+    store = None if runner.kept is None else runner.kept.store
+    if store is None:
+        raise GraphError("nothing of the graph can be kept in a cache")
+    store.flush()
+    runner.seek(start)
+    result = measure(pipeline, max(1, batches - 1), tell)
+    reader = next(iter(runner.kept.sources)) if runner.kept is not None else ""
+    return CacheGain(result, len(store.entries), store.entries.mean_bytes(), pipeline.reader_meta(reader)["epoch_size"])
+
+
+_LEAST = 3
+"""Batches that are run with a cache, at least."""
 
 
 def _on_gpu(pipeline: Pipeline, nodes: dict[str, NodeRun], batches: int) -> GpuUse | None:

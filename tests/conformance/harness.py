@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from dali_lab.schema import find_operator
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
 
 SEED = 1234
+
+
+@functools.cache
+def declared(operator: str) -> tuple[Case, ...]:
+    """The cases that an operator declares, made once for the tests of a process."""
+    return tuple(find_operator(operator).cases())
 
 
 def expanded(inputs: Sequence[Any], batch_size: int) -> list[tuple[list[np.ndarray], str]]:

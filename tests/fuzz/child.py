@@ -20,11 +20,13 @@ from pathlib import Path
 
 from dali_lab.model.errors import DaliLabError
 from tests.fuzz.formats import damaged
+from tests.fuzz.structures import structured
 from tests.fuzz.targets import TARGETS, Parts
 
 MOST_MEMORY = 2 << 30
 _EXTREME = [0, 1, 127, 128, 255, 1 << 15, (1 << 16) - 1, 1 << 31, (1 << 31) - 1, (1 << 32) - 1, 1 << 62, (1 << 63) - 1,
             (1 << 63) - 51, 1 << 63, (1 << 64) - 1]  # fmt: skip
+STRUCTURED = float(os.environ.get("FUZZ_STRUCTURED", "0.4"))
 _NUMBER = re.compile(rb"-?\d+(\.\d+)?")
 
 
@@ -32,8 +34,11 @@ def mutated(parts: Parts, chance: random.Random, others: list[bytes]) -> Parts:
     """Parts one of which is damaged: numbers made extreme, in text or in bytes, or anything else."""
     which = chance.randrange(len(parts))
     content = parts[which]
+    structure = structured(content, chance) if chance.random() < STRUCTURED else None
     kind = chance.random()
-    if kind < 0.25 and (found := list(_NUMBER.finditer(content[:100_000]))):
+    if structure is not None:
+        content = structure
+    elif kind < 0.25 and (found := list(_NUMBER.finditer(content[:100_000]))):
         place = chance.choice(found)
         number = str(chance.choice(_EXTREME) * chance.choice((1, 1, -1))).encode()
         content = content[: place.start()] + chance.choice((number, number, b"1e999")) + content[place.end() :]

@@ -8,8 +8,8 @@ from typing import Any
 import dali_lab
 from dali_lab.schema import Case, all_operators
 from dali_lab.schema.cases import PerSample
+from tests.conformance.harness import declared, expanded
 from tests.conformance.harness import describe as describe_case
-from tests.conformance.harness import expanded
 
 SEED = 1234
 
@@ -28,7 +28,7 @@ def place(name: str) -> str:
 def cases() -> Iterator[tuple[str, str, Case]]:
     """Name of the operator, name of the case, and the case, for all operators that run on a GPU with its arguments."""
     for name, operator in operators().items():
-        for index, case in enumerate(operator.cases()):
+        for index, case in enumerate(declared(name)):
             if operator.on_cpu_only(case.arguments):
                 continue
             yield name, f"{name}-{index}-{describe_case(case)}", case

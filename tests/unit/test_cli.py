@@ -97,6 +97,19 @@ def test_bench_goes_node_by_node(graph: Path, capsys: pytest.CaptureFixture[str]
     assert "NVIDIA" not in text
 
 
+def test_bench_measures_a_cache(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in (graph.parent / "pictures").rglob("*.jpg"):
+        os.utime(path, (1e9, 1e9))
+    arguments = ["--seconds", "0.2", "--rounds", "1", "--alone", "--cache", "memory", "--cache-at", "decode"]
+    assert cli.main(["bench", str(graph), *arguments]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^with cache +[\d,]+ +[\d,.]+ +[\d,]+$", text, re.MULTILINE)
+    assert re.search(r"^with the cache [\d.]+ times DALI Lab", text, re.MULTILINE)
+    count = len(list((graph.parent / "pictures").rglob("*.jpg")))
+    # 40 x 50 pixels of three channels, and a label.
+    assert f"a cache of all {count} samples is {count * 6004 / 1e6:,.1f} MB, 6.0 kB each" in text
+
+
 def test_bench_stands_beside_dali(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is what it is compared with")
     assert cli.main(["bench", str(graph), "--seconds", "0.2", "--rounds", "1"]) == 0

@@ -9,7 +9,8 @@ from dali_lab.kernels.cpu.header_table import CMYK, GRAY, INVERSE_GRAY, PALETTE,
 
 _COLORS = {0: INVERSE_GRAY, 1: GRAY, 2: RGB, 3: PALETTE, 5: CMYK, 6: YCC}
 _FIELD_SIZES = {1: 1, 3: 2, 4: 4, 16: 8}
-_TAGS = frozenset((256, 257, 258, 262, 274, 277, 284))
+_LAYOUT = frozenset((256, 257, 258, 262, 277, 284))
+_TAGS = _LAYOUT | {274}
 
 
 def read(view: Any) -> Header:
@@ -27,6 +28,9 @@ def read(view: Any) -> Header:
     tags: dict[int, int] = {}
     for entry in range(first, first + stride * min(count, 4096), stride):
         tag, kind = number(entry, 2), number(entry + 2, 2)
+        if tag in tags or (tag in _LAYOUT and kind not in _FIELD_SIZES):
+            # Libraries disagree about which of two values counts, and some write beyond the smaller picture.
+            raise CodecError(f"bad TIFF header: tag {tag} {'is there twice' if tag in tags else 'is no whole number'}")
         if tag in _TAGS and kind in _FIELD_SIZES:
             values, size = number(entry + 4, word), _FIELD_SIZES[kind]
             place = entry + 4 + word

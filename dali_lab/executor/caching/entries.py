@@ -162,6 +162,13 @@ class Entries:
             self._settle()
             return len(self._old.rows) + len(self._recent.rows)
 
+    def mean_bytes(self) -> float:
+        """Bytes of a sample on all edges, on average; 0 where there is none."""
+        with self._lock:
+            self._settle()
+            rows = np.concatenate([self._old.rows, self._recent.rows])
+        return self.form.total(rows) / len(rows) if len(rows) else 0.0
+
     def add(self, rows: Rows) -> None:
         """Add rows."""
         if len(rows):

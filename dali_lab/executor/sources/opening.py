@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from dali_lab.executor.plan import Step
@@ -61,9 +61,9 @@ def open_sources(
     checkpointing: bool,
     device: Device | None,
     workers: WorkerPool | None,
-    tolerant: bool = False,
+    tolerates: Callable[[str], bool] = lambda node: False,
 ) -> dict[str, Source]:
-    """The sources of steps by node, finite ones first.
+    """The sources of steps by node, finite ones first; `tolerates` tells at which nodes samples may fail.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def open_sources(
                 checkpointing=checkpointing,
                 device=device,
                 workers=workers,
-                tolerant=tolerant,
+                tolerant=tolerates(step.node.id),
             )
         except DaliLabError as error:
             error.locate(step.node.id, step.node.op, step.node.origin)

@@ -18,6 +18,17 @@ EXACT: tuple[Pass, ...] = (decode_region, resize_normalize, window_chain, color_
 
 def optimized(graph: Graph) -> Graph:
     """The graph after all exact passes; outputs and names of the remaining nodes are unchanged."""
+    graph = _without_policies(graph)
     for rewrite in EXACT:
         graph = rewrite(graph)
+    return graph
+
+
+def _without_policies(graph: Graph) -> Graph:
+    """The graph without the nodes' ``on_error``, which the executor knows by their names."""
+    with_policy = [node for node in graph.nodes.values() if "on_error" in node.arguments]
+    for node in with_policy:
+        graph = graph.with_node(
+            node.replaced(arguments={name: value for name, value in node.arguments.items() if name != "on_error"})
+        )
     return graph

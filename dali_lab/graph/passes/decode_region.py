@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dali_lab.graph.graph import Graph, Node
 from dali_lab.graph.passes.matching import only_consumer, replaced_pair
+from dali_lab.schema.arguments import MERGED
 from dali_lab.schema.registry import find_operator
 
 
@@ -25,7 +26,7 @@ def decode_region(graph: Graph) -> Graph:
             decoder,
             node.device,
             (*node.inputs, *user.inputs[1:]),
-            {**decoding, **cutting},
+            {**decoding, **cutting, MERGED.name: (node.id, node.op, node.origin, user.op)},
             user.connections,
             user.origin,
         )

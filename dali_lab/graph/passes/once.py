@@ -21,7 +21,7 @@ from dali_lab.model.errors import GraphError, nearest
 from dali_lab.schema.registry import find_operator
 
 _CACHE = "cache"
-_WITHOUT_MEANING = frozenset({"name", "preserve", "bytes_per_sample_hint", "seed", "stands_for"})
+_WITHOUT_MEANING = frozenset({"name", "preserve", "bytes_per_sample_hint", "seed", "stands_for", "on_error", "_merged"})
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from dali_lab.model.dtypes import ANY_DATA, BGR, BOOL, GRAY, RGB, UINT8, YCbCr, 
 from dali_lab.model.errors import DaliLabError
 from dali_lab.model.undecoded import Undecoded
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, integer, register, string
+from dali_lab.schema.arguments import MERGED
 from dali_lab.schema.operator import Extent
 
 if TYPE_CHECKING:
@@ -150,7 +151,12 @@ class ImageDecoder(Operator):
         if self.needs_sizes:
             for index, error in headers.problems.items():
                 raise self._failure(call, data, index, error) from error
-            windows = self.regions(call, headers.sizes(wanted.adjust_orientation), inputs[1:])
+            try:
+                windows = self.regions(call, headers.sizes(wanted.adjust_orientation), inputs[1:])
+            except DaliLabError as error:
+                if merged := self.values.get(MERGED.name):
+                    error.operator = merged[-1]
+                raise
         if call.gpu is not None:
             return self._run_mixed(call, call.gpu, data, headers, wanted, windows)
         job = Job(data, headers, wanted, windows)
@@ -227,10 +233,12 @@ class ImageDecoder(Operator):
         job.out.sources = data.sources
         return job.out
 
-    @staticmethod
-    def _failure(call: Call, data: Batch, index: int, reason: CodecError) -> DaliLabError:
+    def _failure(self, call: Call, data: Batch, index: int, reason: CodecError) -> DaliLabError:
         source = data.sources[index] if data.sources is not None and index < len(data.sources) else None
-        return call.problem(f"cannot decode the picture: {reason}", sample=index, source=source)
+        error = call.problem(f"cannot decode the picture: {reason}", sample=index, source=source)
+        if merged := self.values.get(MERGED.name):
+            error.node, error.operator, error.origin = merged[:3]
+        return error
 
 
 def sample_files() -> list[npt.NDArray[np.uint8]]:

@@ -12,6 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.operators.decoders.image import DECODING, ImageDecoder, sample_files
 from dali_lab.operators.geometry.windows import CROP, CROPPING, ROUNDING, crop_windows, within
 from dali_lab.schema import Call, Case, ErrorCase, PerSample, register
+from dali_lab.schema.arguments import MERGED
 from dali_lab.schema.operator import Extent
 
 _FLAT = {
@@ -27,7 +28,7 @@ class ImageCrop(ImageDecoder):
 
     name = "decoders.image_crop"
     title = "Decode and crop"
-    arguments = (*(replace(arg, doc=_FLAT.get(arg.name, arg.doc)) for arg in CROP), ROUNDING, *DECODING)
+    arguments = (*(replace(arg, doc=_FLAT.get(arg.name, arg.doc)) for arg in CROP), ROUNDING, *DECODING, MERGED)
     needs_sizes = True
     rules = CROPPING
     example = ">>> fn.decoders.image_crop(encoded, crop=[224, 224], crop_pos_x=0.5, crop_pos_y=0.5)"

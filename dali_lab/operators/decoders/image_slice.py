@@ -11,6 +11,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.operators.decoders.image import DECODING, ENCODED, ImageDecoder, sample_files
 from dali_lab.operators.geometry.windows import SLICE, SLICING, slice_windows, within
 from dali_lab.schema import Call, Case, ErrorCase, Input, register
+from dali_lab.schema.arguments import MERGED
 
 
 @register
@@ -28,7 +29,7 @@ class ImageSlice(ImageDecoder):
         Input("anchor", kind="tensor", doc="Start of the region, in the order of `axes`.", optional=True),
         Input("shape", kind="tensor", doc="Extent of the region.", optional=True),
     )
-    arguments = (*SLICE, *DECODING)
+    arguments = (*SLICE, *DECODING, MERGED)
     needs_sizes = True
     rules = SLICING
     example = '>>> fn.decoders.image_slice(encoded, rel_start=[0.25, 0.25], rel_end=[0.75, 0.75], axis_names="HW")'

@@ -194,6 +194,10 @@ class ListReader(Operator):
             for place, source in zip(self.places(rows), self.sources(rows), strict=True):
                 yield f"{mark}\0{place}\0{source}"
 
+    def unreadable(self) -> Iterable[tuple[str, str]]:
+        """Names and faults of listed files that were left out as they cannot be opened."""
+        return ()
+
     def source_names(self, call: Call) -> tuple[str, ...]:
         return self.sources(call.ticket[call.start : call.start + call.count])
 
@@ -375,6 +379,11 @@ class ListSource(Source):
         """Labels without files, and files without labels, that the reader finds beside its list."""
         self.meta()
         return self._reader.unmatched()
+
+    def unreadable(self) -> Iterable[tuple[str, str]]:
+        """Names and faults of listed files that the reader left out as they cannot be opened."""
+        self.meta()
+        return self._reader.unreadable()
 
     def _rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         self.meta()

@@ -142,8 +142,36 @@ def test_videos_that_cannot_be_opened_are_found_too(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         report = checked(graph_of(lambda: fn.readers.video(filenames=files, sequence_length=2, name="Reader")))
-    assert report.samples and [(finding.kind, finding.place) for finding in report.findings] == [("without_file", None)]
-    assert "0001.webm" in report.findings[0].message
+    (finding,) = report.findings
+    assert (finding.kind, finding.place, finding.sample) == ("unreadable", None, files[1])
+    graph, excluded = tmp_path / "videos.dali.json", tmp_path / "bad.txt"
+    graph.write_bytes(dumps(graph_of(lambda: fn.readers.video(filenames=files, sequence_length=2, name="R")), "json"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert main(["check", str(graph), "--report", str(tmp_path / "r"), "--exclude-to", str(excluded)]) == 1
+    again = graph_of(
+        lambda: fn.readers.video(filenames=files, exclude_list=str(excluded), sequence_length=2, name="Reader")
+    )
+    assert not checked(again).findings
+
+
+def test_the_graphs_own_answers_to_bad_samples_hide_nothing(tmp_path: Path) -> None:
+    """A batch that fails as a whole is gone through one by one, where replacing would hide the culprit."""
+    for index in range(6):
+        np.save(tmp_path / f"{index}.npy", np.ones((4, 3), np.float32))
+    (tmp_path / "3.npy").write_bytes(b"no array")
+    for answer in ("raise", "replace"):
+        pipeline = dali_lab.Pipeline(4, 2, None, on_error="replace")
+        with pipeline:
+            arrays = fn.readers.numpy(file_root=str(tmp_path), file_filter="*.npy", on_error=answer, name="Reader")
+            pipeline.set_outputs(fn.python_function(arrays, function=refuse_all, batch_processing=True))
+        assert found(checked(pipeline.graph))["unreadable"] == [3]
+
+
+def refuse_all(arrays: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+    if len(arrays) > 1:
+        raise ValueError("not so many")
+    return arrays
 
 
 def test_types_sizes_shapes_and_labels_of_two(tmp_path: Path) -> None:

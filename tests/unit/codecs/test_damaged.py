@@ -115,6 +115,16 @@ def test_regions_outside(region: tuple[int, int, int, int]) -> None:
             decode_one(pictures.all_files()[name], region=region)
 
 
+@pytest.mark.parametrize(("tag", "kind"), [(257, 3), (256, 3), (258, 8)])
+def test_tiff_that_libraries_read_differently(tag: int, kind: int) -> None:
+    """nvImageCodec writes beyond the picture where a size is there twice, or bits are no whole number."""
+    good = pictures.all_files()["tiff deflate"]
+    last = int.from_bytes(good[4:8], "little") + 2 + 9 * 12
+    entry = struct.pack("<HHII", tag, kind, 1, 1)
+    with pytest.raises(CodecError, match="bad TIFF header"):
+        decode_one(good[:last] + entry + good[last + 12 :])
+
+
 def test_chatter_stays_off_the_terminal() -> None:
     program = (
         "from tests.unit.codecs import pictures\n"

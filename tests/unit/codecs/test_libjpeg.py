@@ -12,8 +12,6 @@ from dali_lab.kernels.cpu.machine import jpeg
 from dali_lab.kernels.cpu.memory import rows
 from dali_lab.schema.samples import picture
 
-pytestmark = pytest.mark.skipif(not libjpeg.available(), reason="neither imagecodecs nor Pillow brings libjpeg along")
-
 Pixels = npt.NDArray[np.uint8]
 SAMPLINGS = (
     cv2.IMWRITE_JPEG_SAMPLING_FACTOR_411,
@@ -22,6 +20,13 @@ SAMPLINGS = (
     cv2.IMWRITE_JPEG_SAMPLING_FACTOR_440,
     cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444,
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def library() -> None:
+    """Compiled code is needed to find the library: not for collecting the tests."""
+    if not libjpeg.available():
+        pytest.skip("neither imagecodecs nor Pillow brings libjpeg along")
 
 
 def encoded(pixels: Pixels, sampling: int = SAMPLINGS[1], progressive: int = 0, restart: int = 0) -> Pixels:

@@ -8,7 +8,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -46,6 +45,8 @@ def small_graph() -> Graph:
 @SETTINGS
 @given(graphs())
 def test_reading_what_was_written_gives_the_same_graph(graph: Graph) -> None:
+    import jsonschema  # its formats are parsed on import, which takes seconds
+
     text = json_file.dumps(graph)
     back = json_file.loads(text)
     assert back == graph

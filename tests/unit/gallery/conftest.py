@@ -8,6 +8,10 @@ import cv2
 import numpy as np
 import pytest
 
+from dali_lab.gallery import load_gallery
+
+GALLERY = load_gallery()
+
 
 @pytest.fixture(scope="session")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -16,7 +16,7 @@ from dali_lab import Pipeline
 from dali_lab.errors import FormatError
 from dali_lab.formats import FORMATS, dumps, loads
 from dali_lab.formats.others import LIBRARIES
-from dali_lab.gallery import Entry, load_gallery
+from dali_lab.gallery import Entry
 from dali_lab.gallery.fragments import can_follow, chain, fragment
 from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Edge
@@ -24,9 +24,9 @@ from dali_lab.graph.verification import verify
 from dali_lab.schema.registry import find_operator
 from dali_lab.studio.gallery.drawing import Subject
 from dali_lab.studio.gallery.tiles import Tiles
+from tests.unit.gallery.conftest import GALLERY
 
 Array = npt.NDArray[Any]
-GALLERY = load_gallery()
 READY = [entry for entry in GALLERY if entry.waiting is None]
 SEEDS = (1, 11, 111)
 SAME = {"decode"}

@@ -12,8 +12,7 @@ from dali_lab.formats import dump
 from dali_lab.gallery import load_entry, load_gallery, own_folders
 from dali_lab.gallery.making import new_entry
 from dali_lab.graph.graph import Edge
-
-GALLERY = load_gallery()
+from tests.unit.gallery.conftest import GALLERY
 
 
 @pytest.mark.parametrize("ending", [".dali.json", ".py", ".dali"])

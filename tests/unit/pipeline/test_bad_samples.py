@@ -588,3 +588,50 @@ def test_sequences_of_a_video_that_is_fed_are_replaced() -> None:
         (batch,) = run(pipeline, 1)
         assert len(batch) == lengths and [record.sample for record in pipeline.bad_samples] == [1]
         np.testing.assert_array_equal(batch[1], batch[-1])
+
+
+@pytest.mark.parametrize("policy", ["replace", "skip"])
+@pytest.mark.parametrize("behind", ["nothing", "crop", "resize"])  # a decoder alone, and merged in two ways
+def test_a_node_has_an_answer_of_its_own(policy: str, behind: str, folder: Path) -> None:
+    def graph(files: Sequence[str], numbers: Sequence[int]) -> Any:
+        encoded, labels = fn.readers.file(files=list(files), labels=list(numbers), name="reader")
+        images = fn.decoders.image(encoded, on_error=policy, name="decoder")
+        if behind == "crop":
+            images = fn.crop(images, crop=(20, 20))
+        elif behind == "resize":
+            images = fn.crop_mirror_normalize(fn.resize(images, size=(8, 8)))
+        return images, labels
+
+    case = Case(graph, ".jpg", no_header)
+    left_out = BAD if policy == "skip" else ()
+    _, files = damaged(case, folder)
+    pipeline = built(case, files, range(TOTAL))
+    assert_same(run(pipeline, BATCHES), expected(case, folder, left_out=left_out))
+    assert {(record.node, record.operator) for record in pipeline.bad_samples} == {("decoder", "decoders.image")}
+    assert all((record.replacement is None) == (policy == "skip") for record in pipeline.bad_samples)
+    files[3] += " that is not there"  # the reader's own errors are raised as before
+    with pytest.raises(DaliLabError, match="reader"):
+        run(built(case, files, range(TOTAL)), 1)
+
+
+def test_a_node_may_raise_where_the_pipeline_replaces_and_others_skip(folder: Path, tmp_path: Path) -> None:
+    def graph(files: Sequence[str], numbers: Sequence[int]) -> Any:
+        encoded, labels = fn.readers.file(files=list(files), labels=list(numbers), on_error="skip")
+        return fn.decoders.image(encoded, on_error="raise"), fn.peek_image_shape(encoded), labels
+
+    def source(info: Any) -> np.ndarray:
+        if info.idx_in_epoch in (1, 8):
+            raise ValueError("no such sample")
+        return np.array(info.idx_in_epoch)
+
+    files = [shutil.copy(path, tmp_path) for path in good_files(".jpg", folder)]
+    gone(files[2])
+    pipeline = built(Case(graph, ".jpg", gone), files, range(TOTAL), on_error="replace")
+    assert [len(batch) // 3 for batch in run(pipeline, BATCHES)] == [SIZE - 1, SIZE, SIZE]
+    no_header(files[4])
+    with pytest.raises(DaliLabError, match="cannot decode"):
+        run(built(Case(graph, ".jpg", gone), files, range(TOTAL), on_error="replace"), 1)
+    pipeline = Pipeline(SIZE, 1, None)
+    with pipeline:
+        pipeline.set_outputs(fn.external_source(source, batch=False, on_error="replace"))
+    assert [int(row) for batch in run(pipeline, 2) for row in batch] == [0, 2, 2, 3, 4, 5, 6, 7, 9, 9, 10, 11]

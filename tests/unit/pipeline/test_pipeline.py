@@ -365,3 +365,32 @@ def test_descriptions_of_more_outputs_than_there_are_cannot_be_written() -> None
         pipeline.set_outputs(fn.random.uniform())
     with pytest.raises(RuntimeError, match="describes 2 outputs"):
         pipeline.serialize()
+
+
+def test_a_pipeline_without_threads_can_be_serialized_alone() -> None:
+    pipeline = Pipeline(batch_size=1, num_threads=-1, device_id=None)
+    with pipeline:
+        pipeline.set_outputs(fn.random.uniform(range=(0.0, 1.0)))
+    text = pipeline.serialize()
+    with pytest.raises(ValueError, match="Pipeline created with `num_threads` < 1 can only be used for serialization"):
+        pipeline.run()
+    assert Pipeline.deserialize(text, num_threads=2).run()
+
+
+def test_unused_outputs_of_a_source_are_a_warning() -> None:
+    def source() -> tuple[np.ndarray[Any, Any], ...]:
+        return np.zeros(2), np.ones(2), np.ones(3)
+
+    pipeline = Pipeline(batch_size=1, num_threads=1, device_id=None)
+    with pipeline:
+        first, _unused, _ = fn.external_source(source=source, num_outputs=3, batch=False)
+        pipeline.set_outputs(first)
+    with pytest.warns(UserWarning, match=r"produces 3 outputs, but outputs at indices \[1, 2\] are not used"):
+        pipeline.build()
+
+
+def test_calling_the_type_of_a_tensor_warns() -> None:
+    formats = {np.float32: "=f", np.float16: "=e", np.int64: "=q", np.uint64: "=Q", np.bool_: "=?", np.uint8: "=B"}
+    for dtype, expected in formats.items():
+        with pytest.warns(DeprecationWarning, match=r"please use '\.dtype' instead"):
+            assert dali_lab.tensors.TensorCPU(np.zeros(2, dtype)).dtype() == expected

@@ -207,6 +207,28 @@ def test_a_failed_batch_is_raised_and_the_next_one_follows() -> None:
     assert rows == [1, 1, "error", 1, 1, 1, "end"]
 
 
+def test_pipelines_stay_in_step_where_one_of_them_fails() -> None:
+    def counting(fails: int) -> dali_lab.Pipeline:
+        def source(info: Any) -> np.ndarray:
+            if info.idx_in_epoch == fails:
+                raise ValueError("no such sample")
+            return np.array([info.idx_in_epoch])
+
+        pipeline = dali_lab.Pipeline(2, 1, None)
+        with pipeline:
+            pipeline.set_outputs(dali_lab.fn.external_source(source, batch=False))
+        return pipeline
+
+    iterator = DALIGenericIterator([counting(3), counting(7)], ["x"], size=100, prepare_first_batch=False)
+    rows: list[Any] = []
+    for _ in range(5):
+        try:
+            rows.append([batch["x"][0].item() for batch in next(iterator)])
+        except (ValueError, RuntimeError):
+            rows.append("error")
+    assert rows == [[0, 0], "error", [4, 4], "error", [8, 8]]
+
+
 def test_classification_and_lengths(folder: Path) -> None:
     pipeline = reading(dali_lab, folder, 4, pad_last_batch=True)
     iterator = DALIClassificationIterator(pipeline, reader_name="Reader", last_batch_policy=LastBatchPolicy.PARTIAL)

@@ -110,7 +110,7 @@ class VideoReading(ListReader):
     def setup(self) -> None:
         self._files: list[Listed] = []
         self._clips: list[Clip] = []
-        self._no_videos: list[str] = []
+        self._no_videos: dict[str, str] = {}
         self._videos: OpenVideos | None = None
 
     def extents(self) -> tuple[Extent, ...]:
@@ -148,7 +148,7 @@ class VideoReading(ListReader):
                     raise self.fail(why(error, listed.path)) from error
                 # Folders hold other files, too, and one that was named need not end a run that goes on without it.
                 warnings.warn(f"{why(error, listed.path)}; it is left out", UserWarning, stacklevel=2)
-                self._no_videos.append(listed.path)
+                self._no_videos[listed.path] = why(error, listed.path)
         if not clips:
             raise self.fail(
                 f"there is no sequence in {len(self._files)} files: the videos, or the parts of them that were asked"
@@ -177,6 +177,9 @@ class VideoReading(ListReader):
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         return tuple(self._files[self._clips[row].file].path for row in rows.tolist())
 
+    def unreadable(self) -> Iterable[tuple[str, str]]:
+        return () if self.values["file_root"] else self._no_videos.items()
+
     def unmatched(self) -> Iterable[Unmatched]:
         from dali_lab.operators.readers.unmatched import unmatched
 
@@ -186,7 +189,8 @@ class VideoReading(ListReader):
             for place, listed in enumerate(self._files)
             if place not in used and listed.path not in self._no_videos and not self.excludes(listed.path)
         ]
-        yield from unmatched("without_file", self._no_videos, "files that are no videos or damaged")
+        if self.values["file_root"]:
+            yield from unmatched("without_file", list(self._no_videos), "files that are no videos or damaged")
         yield from unmatched("without_file", short, "videos that are too short for a sequence")
 
     def sample_names(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""torchvision's transforms on pipelines: what :mod:`dali_lab.experimental.torchvision` re-exports."""
