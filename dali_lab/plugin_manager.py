@@ -16,8 +16,10 @@ def load_library(library_path: str, global_symbols: bool = False) -> NoReturn:
         Always; it says what to do instead.
     """
     raise GraphError(
-        f"'{library_path}' holds operators compiled for NVIDIA DALI's executor, which cannot run here;"
-        " write the operator in Python and register it with dali_lab.schema.register"
+        f"'{library_path}' holds operators compiled for NVIDIA DALI's C++ interface, which cannot run here. Instead:"
+        " a C function over chunks (dali_lab.plugin.c, docs/how-to/c-functions.md), CUDA C++"
+        " (fn.experimental.cuda_kernel), Python or Numba (fn.python_function, fn.numba_function), or an operator"
+        " in Python (dali_lab.schema.register)"
     )
 
 

@@ -1,17 +1,12 @@
 """Folders and flags for compiling extensions, under NVIDIA DALI's names.
 
-There are no C++ headers and no library to link with: what is compiled against NVIDIA DALI's cannot be loaded.
+The header is that of C functions as operators (:mod:`dali_lab.plugin.c`). There is no library to link with: operators in
+C++ that are compiled against NVIDIA DALI's cannot be loaded.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NoReturn
-
-INSTEAD = (
-    "operators of your own are Python or Numba functions (fn.python_function, fn.numba_function), or CUDA C++ in "
-    "dali_lab.plugin.cuda; see docs/migrating.md"
-)
 
 
 def get_lib_dir() -> str:
@@ -19,34 +14,24 @@ def get_lib_dir() -> str:
     return str(Path(__file__).parent)
 
 
-def get_include_dir() -> NoReturn:
-    """Refuse, as there are no C++ headers.
-
-    Raises
-    ------
-    NotImplementedError
-        Always; it says what takes their place.
-    """
-    raise _absent("C++ headers to compile against")
+def get_include_dir() -> str:
+    """The folder of ``dali_lab.h``."""
+    return str(Path(__file__).parent / "include")
 
 
-def get_include_flags() -> NoReturn:
-    """Refuse, as :func:`get_include_dir` does."""
-    raise _absent("C++ headers to compile against")
+def get_include_flags() -> list[str]:
+    """Flags of compilers that name the folder of headers."""
+    return [f"-I{get_include_dir()}"]
 
 
-def get_compile_flags() -> NoReturn:
-    """Refuse, as :func:`get_include_dir` does."""
-    raise _absent("C++ headers to compile against")
+def get_compile_flags() -> list[str]:
+    """Flags to compile with."""
+    return get_include_flags()
 
 
-def get_link_flags() -> NoReturn:
-    """Refuse, as :func:`get_include_dir` does."""
-    raise _absent("C++ library to link with")
-
-
-def _absent(what: str) -> NotImplementedError:
-    return NotImplementedError(f"DALI Lab has no {what}: {INSTEAD}")
+def get_link_flags() -> list[str]:
+    """Flags to link with: none are needed."""
+    return []
 
 
 __all__ = ["get_compile_flags", "get_include_dir", "get_include_flags", "get_lib_dir", "get_link_flags"]

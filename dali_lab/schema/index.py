@@ -55,6 +55,7 @@ BUILT_IN: dict[str, tuple[str, str]] = {
     "equalize": ("color.equalize", "Equalize"),
     "erase": ("geometry.erase", "Erase"),
     "expand_dims": ("tensor.expand_dims", "ExpandDims"),
+    "experimental.c_function": ("python.c_function", "experimental__CFunction"),
     "experimental.cuda_kernel": ("python.cuda_kernel", "experimental__CudaKernel"),
     "experimental.dilate": ("filters.dilate", "experimental__Dilate"),
     "experimental.erode": ("filters.erode", "experimental__Erode"),

@@ -135,7 +135,8 @@ def choose(augmentations: Sequence[Augmentation], chosen: Any, caller: str, **ar
         if error.missing_args != ["shape"]:
             raise
         raise ArgumentError(
-            f"`{error.augmentation.name}` needs the height and width of the samples; provide it as `shape` argument to"
-            f" `{caller}` call, for instance from fn.peek_image_shape, or take the suite without use_shape",
+            f"The augmentation `{error.augmentation.name}` requires `shape` argument that describes image shape (in HWC"
+            f" layout). Please provide it as `shape` argument to `{caller}` call, for instance from"
+            " fn.peek_image_shape, or take the suite without use_shape",
             argument="shape",
         ) from error
