@@ -1,7 +1,7 @@
 """Folders and flags for compiling extensions, under NVIDIA DALI's names.
 
-The header is that of C functions as operators (:mod:`dali_lab.plugin.c`). There is no library to link with: operators in
-C++ that are compiled against NVIDIA DALI's cannot be loaded.
+The header is that of C functions as operators (:mod:`dali_lab.plugin.c`). There is no library to link with:
+operators in C++ that are compiled against NVIDIA DALI's cannot be loaded.
 """
 
 from __future__ import annotations

@@ -155,7 +155,14 @@ class TensorListCPU:
         ------
         DaliLabError
             If their shapes differ.
+        TypeError
+            If the elements are members of enumerations.
         """
+        if self.dtype in (dtypes.DATA_TYPE, dtypes.IMAGE_TYPE, dtypes.INTERP_TYPE):
+            raise TypeError(
+                f"DALI enum types cannot be used with buffer protocol: the elements are {self.dtype.name};"
+                " use `nvidia.dali.fn.cast` to convert to an integer type first"
+            )
         return self._dense("an array").stacked()
 
     def as_tensor(self) -> TensorCPU:

@@ -98,5 +98,8 @@ def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
     if old not in _warned:
         _warned.add(old)
         warnings.warn(
-            f"{old} is now called {new}; the old name still works", DeprecationWarning, stacklevel=stacklevel + 1
+            f"{old} is now called {new}; the old name still works. WARNING: `nvidia.dali.{old}` is now deprecated."
+            f" Use `nvidia.dali.{new}` instead.",
+            DeprecationWarning,
+            stacklevel=stacklevel + 1,
         )

@@ -88,6 +88,8 @@ class Arg:
         For a type of data: ``types.NO_TYPE`` may be given; it stands for the type of the input, or counts as not given.
     minimum, maximum
         Allowed range of each element; `exclusive_minimum` leaves the minimum itself out.
+    refused_as
+        Said of a number outside the range, with ``{:g}`` for the number; by default the range in words.
     slider
         The range worth playing with and perhaps a step: ``(low, high)`` or ``(low, high, step)``; `None` for an end
         stands for that of the allowed range.
@@ -129,6 +131,7 @@ class Arg:
     minimum: float | None = None
     maximum: float | None = None
     exclusive_minimum: bool = False
+    refused_as: str = ""
     slider: tuple[float | None, ...] = ()
     unit: str | None = None
     choices: tuple[str, ...] | tuple[dtypes.NamedEnum, ...] | None = None
@@ -319,12 +322,10 @@ class Arg:
 
     def refusal(self, value: float) -> str:
         """What is said of a number outside the allowed range."""
+        if self.refused_as:
+            return self.refused_as.format(value)
         both = self.minimum is not None and self.maximum is not None
-        return (
-            f"{value:g} is not in {self.describe_range()}"
-            if both
-            else f"must be {self.describe_range()}, not {value:g}"
-        )
+        return f"must be {'in range ' if both else ''}{self.describe_range()}, not {value:g}"
 
     def describe_range(self) -> str:
         """The allowed range in words, or an empty string."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
+from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Call, Case, Input, Operator, Output, number, register, samples
+from dali_lab.schema.operator import Record
 
 
 @register
@@ -32,6 +35,13 @@ class ToDecibels(Operator):
         number("cutoff_db", -200.0, "Smallest result.", unit="dB", slider=(-200.0, 0.0)),
     )
     example = ">>> fn.to_decibels(mels, multiplier=10.0, cutoff_db=-80.0)"
+
+    @classmethod
+    def python_call(cls, record: Record, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        if isinstance(kwargs.get("reference"), (int, float)) and kwargs["reference"] == 0:
+            message = "`reference` argument can't be zero; left out, it is the largest value of each sample"
+            raise ArgumentError(message, argument="reference", operator=cls.name)
+        return super().python_call(record, inputs, kwargs)
 
     def run(self, call: Call, data: Batch) -> Batch:
         from dali_lab.kernels.cpu.memory import like

@@ -82,7 +82,13 @@ class RandomObjectBBox(Operator):
         ),
         flag("ignore_class", "Draw an object directly, whatever its label."),
         flag("output_class", "Give the label that was drawn, or the background, too."),
-        integer("k_largest", None, "Draw from so many of the largest objects.", minimum=1),
+        integer(
+            "k_largest",
+            None,
+            "Draw from so many of the largest objects.",
+            minimum=1,
+            refused_as="``k_largest`` must be at least 1; got {:g}",
+        ),
         integers("threshold", None, "Least extent of an object along each axis.", tensor=True),
         flag("cache_objects", "Kept for programs that set it; objects are looked for anew.", advanced=True),
     )

@@ -23,6 +23,8 @@ def spatial_axes(call: Call, data: Batch) -> tuple[list[int], list[int]]:
     """
     layout = data.layout or "?" * data.ndim
     spatial = [index for index, letter in enumerate(layout) if letter not in "CF"]
+    if any(layout.count(letter) > 1 for letter in "CF"):
+        raise call.problem(f"Found more the one occurrence of 'F' or 'C' axes in layout: {data.layout}.")
     if not 1 <= len(spatial) <= 3:
         raise call.problem(f"takes 1 to 3 axes besides F and C, got {len(spatial)} (layout {data.layout!r})")
     if spatial[-1] - spatial[0] != len(spatial) - 1 or spatial[-1] < data.ndim - 2:

@@ -36,6 +36,7 @@ class Paste(Operator):
             "Extent of the canvas divided by that of the image.",
             tensor=True,
             minimum=1.0,
+            refused_as="ratio of less than 1 is not supported, got {:g}",
             important=True,
             slider=(None, 4.0, 0.01),
         ),

@@ -95,8 +95,8 @@ class CFunctionOperator(Operator):
             array = np.asarray(table)
             if array.ndim != 2 or len(array) != call.count or array.dtype.kind not in "iu" or (array < 0).any():
                 raise call.problem(
-                    f"its shapes for output {index} must be whole numbers [samples, dimensions] of {call.count} samples,"
-                    f" got {array.dtype} {list(array.shape)}",
+                    f"its shapes for output {index} must be whole numbers [samples, dimensions] of {call.count}"
+                    f" samples, got {array.dtype} {list(array.shape)}",
                     argument="function",
                 )
             result.append(array.astype(np.int64))

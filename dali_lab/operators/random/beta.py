@@ -26,8 +26,26 @@ class Beta(Drawing):
     )
     devices = ("cpu",)
     arguments = (
-        number("alpha", 1.0, "First parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True),
-        number("beta", 1.0, "Second parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True),
+        number(
+            "alpha",
+            1.0,
+            "First parameter.",
+            tensor=True,
+            minimum=0.0,
+            exclusive_minimum=True,
+            important=True,
+            refused_as="The `alpha` must be a positive float32, got {:g}",
+        ),
+        number(
+            "beta",
+            1.0,
+            "Second parameter.",
+            tensor=True,
+            minimum=0.0,
+            exclusive_minimum=True,
+            important=True,
+            refused_as="The `beta` must be a positive float32, got {:g}",
+        ),
         SHAPE,
         dtype_argument(FLOAT, (FLOAT, FLOAT64)),
     )
@@ -39,7 +57,12 @@ class Beta(Drawing):
         dtype = self.dtype_or(FLOAT)
         alpha, beta = call.numbers("alpha"), call.numbers("beta")
         for name, numbers in (("alpha", alpha), ("beta", beta)):
-            call.refuse(~((numbers > 0) & np.isfinite(numbers)), "must be positive, got {:g}", numbers, argument=name)
+            call.refuse(
+                ~((numbers > 0) & np.isfinite(numbers)),
+                f"The `{name}` must be a positive float32, got {{:g}}",
+                numbers,
+                argument=name,
+            )
         out = call.allocate(self.shapes(call, like), dtype)
         draws.fill_beta(self.stream(call), out.addresses, out.sizes, alpha, beta, numpy_dtype(dtype))
         return out

@@ -37,7 +37,14 @@ class ElementExtract(Operator):
     outputs = (Output("element", kind="tensor", doc="The elements at one of the indices."),)
     on_gpu = True
     arguments = (
-        integers("element_map", REQUIRED, "Indices of the elements; one output for each.", minimum=0, important=True),
+        integers(
+            "element_map",
+            REQUIRED,
+            "Indices of the elements; one output for each.",
+            minimum=0,
+            important=True,
+            refused_as="Negative indices in `element_map` are not allowed, found: {:g}",
+        ),
     )
     start = {"element_map": [0]}
     example = ">>> first, last = fn.element_extract(sequences, element_map=[0, 7])"

@@ -72,5 +72,5 @@ def test_it_travels_and_is_checked(invert: type[Operator]) -> None:
     graph = pipeline.graph
     assert json_file.from_document(json_file.to_document(graph)) == graph
     assert "fn.test_only.invert(image, amount=0.25)" in python_code.dumps(graph)
-    with pytest.raises(ValueError, match=r"amount.*2 is not in \[0, 1\]"), Pipeline(1, 1, None):
+    with pytest.raises(ValueError, match=r"amount.*must be in range \[0, 1\], not 2"), Pipeline(1, 1, None):
         fn.test_only.invert(fn.external_source(source=lambda: IMAGES), amount=2.0)
