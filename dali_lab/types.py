@@ -53,6 +53,9 @@ from dali_lab.model.dtypes import (
 from dali_lab.model.sample_info import BatchInfo, SampleInfo
 from dali_lab.model.scalars import ScalarConstant
 
+_DALIDataType = DALIDataType
+_all_types = [BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT, FLOAT16, FLOAT64]
+
 __all__ = [
     "ANY_DATA",
     "BGR",

@@ -450,7 +450,8 @@ class Pipeline(PipelineReport, PipelineFiles):
         inputs = {name: source for name, source in runner.sources.items() if find_operator(nodes[name].op).fed}
         if name not in inputs:
             what = name or repr(data_node)
-            raise KeyError(f"there is no input '{what}'{nearest(what, inputs)}; inputs: {', '.join(inputs) or 'none'}")
+            known = f"; inputs: {', '.join(inputs) or 'none'}"
+            raise KeyError(f"Could not find an input operator with name '{what}'{nearest(what, inputs)}{known}")
         return inputs[name]
 
     def reset(self) -> None:

@@ -51,6 +51,7 @@ class PipelineReport:
 
     batch_size = max_batch_size  # the older name
     num_threads: int = _answer("_settings.threads", "CPU threads.")
+    _num_threads = num_threads
     device_id: int | None = _answer("_settings.device_id", "The GPU, or `None`.")
     seed: int = _answer("_seed", "The seed in use.")
     exec_pipelined: bool = _answer("_settings.exec_pipelined", "Whether batches are kept ahead.")

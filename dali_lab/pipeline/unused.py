@@ -23,7 +23,9 @@ def warn_of_unused_outputs(graph: Graph) -> None:
         unused = [index for index in range(count) if (node.id, index) not in used]
         if node.op == "external_source" and node.arguments.get("source") is not None and 0 < len(unused) < count:
             which = (
-                f"the output at the index {unused[0]} is" if len(unused) == 1 else f"outputs at indices {unused} are"
+                f"the output at the index {unused[0]} is"
+                if len(unused) == 1
+                else f"the outputs at the indices {', '.join(map(str, unused))} are"
             )
             warnings.warn(
                 f"The external source node '{node.arguments['source']}' produces {count} outputs, but {which} not used."

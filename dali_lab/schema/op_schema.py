@@ -23,6 +23,20 @@ _TYPES = {
 }
 
 
+_ALWAYS_ON_THE_CPU = {("reinterpret", 1), ("reshape", 1)}
+_ON_BOTH = {("filter", 1), ("filter", 2), ("slice", 1), ("slice", 2), ("warp_affine", 1)}
+"""Inputs that operators on a GPU take from the CPU too."""
+
+_ANYWHERE = {
+    (name, 0)
+    for name in (
+        "_shape", "copy", "full_like", "get_property", "ones_like", "random.beta", "random.coin_flip", "random.normal",
+        "random.uniform", "shapes", "zeros_like",
+    )
+} | {("cast_like", 1), ("random.choice", 1)}  # fmt: skip
+"""Inputs of which the shape or the type alone counts."""
+
+
 class OpSchema:
     """An operator's declaration: inputs, arguments, devices, documentation.
 
@@ -86,7 +100,7 @@ class OpSchema:
     def GetInputDevice(
         self, index: int, actual_device: str | None = None, operator_device: str | None = None
     ) -> str | None:
-        """Where an input is read: on the CPU for positions and sizes, else where the operator runs.
+        """Where an input is read: where the operator runs, but for positions, sizes and what counts by its shape alone.
 
         Parameters
         ----------
@@ -97,8 +111,12 @@ class OpSchema:
         operator_device
             Where the operator runs.
         """
-        reads_there = index in self._operator.cpu_inputs and "mixed" not in self._operator.devices
-        return "cpu" if reads_there else operator_device
+        place = (self._operator.name, index)
+        if place in _ALWAYS_ON_THE_CPU:
+            return "cpu"
+        if place in _ANYWHERE or (place in _ON_BOTH and operator_device != "cpu"):
+            return actual_device or operator_device
+        return operator_device
 
     def GetArgumentNames(self, include_hidden: bool = False) -> list[str]:
         """The arguments, in the order of the alphabet; old names are not among them."""

@@ -10,6 +10,7 @@ from dali_lab.device.incoming import device_batch
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError, OperatorError, SampleError, as_ours
 from dali_lab.model.incoming import checked_batch, incoming_batch
+from dali_lab.model.user_code import user_stacklevel
 from dali_lab.schema.external import External, Request
 from dali_lab.schema.source import Draw, FeedQueue, Source
 
@@ -66,7 +67,10 @@ class ExternalInput(Source):
         return incoming_batch(data, **wanted, copy=not external.no_copy)
 
     def feed(self, data: object, layout: str | None, limit: int | None, cuda_stream: object = None) -> None:
-        raise self.external.fail("has a source of its own; nothing can be fed to it")
+        name = self.external.node
+        raise self.external.fail(
+            f"Cannot use `feed_input` on the external source '{name}' with a `source` argument specified."
+        )
 
     def draw(self, batch_size: int) -> Draw:
         batches, lost = self._next(batch_size)
@@ -163,7 +167,6 @@ class PythonInput(ExternalInput):
     def __init__(self, external: External, device: Device | None = None, *, tolerant: bool = False) -> None:
         super().__init__(external, device)
         self._iteration = self._sample = self._epoch = 0
-        self._warned = False
         self._tolerant = tolerant
 
     def _next(self, batch_size: int) -> Drawn:
@@ -204,17 +207,18 @@ class PythonInput(ExternalInput):
         self._iteration = self._sample = 0
         self._epoch += 1
 
-    def state(self) -> Any:
+    def warn_of_state(self) -> None:
+        """Warn, for checkpoints are taken, if this source cannot be asked for a batch again."""
         assert self.external.source is not None
-        if not self.external.source.indexed and not self._warned:
-            self._warned = True
-            warnings.warn(
-                f"the state of the source of '{self.external.node}' is not part of checkpoints: only a callable that"
-                " takes an argument can be asked for a batch again. After restoring, put the source where it was"
-                " yourself.",
-                UserWarning,
-                stacklevel=2,
+        if not self.external.source.indexed:
+            message = (
+                f"DALI doesn't capture state of such 'source'. That of '{self.external.node}' is not in"
+                " checkpoints: only a callable that takes an argument can be asked for a batch again. After restoring,"
+                " put the source where it was yourself."
             )
+            warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
+
+    def state(self) -> Any:
         return {"iteration": self._iteration, "sample": self._sample, "epoch": self._epoch}
 
     def restore(self, state: Any) -> None:

@@ -74,7 +74,7 @@ def open_sources(
     for step in steps:
         seed = seeds.get(step.node.id, -1)
         try:
-            opened[step.node.id] = open_source(
+            opened[step.node.id] = source = open_source(
                 step.operator,
                 seed,
                 checkpointing=checkpointing,
@@ -85,6 +85,8 @@ def open_sources(
         except DaliLabError as error:
             error.locate(step.node.id, step.node.op, step.node.origin)
             raise
+        if checkpointing and isinstance(source, PythonInput):
+            source.warn_of_state()
     return dict(sorted(opened.items(), key=lambda item: not item[1].ends))
 
 

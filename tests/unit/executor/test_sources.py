@@ -99,7 +99,7 @@ def test_a_callable_is_asked_for_each_batch_and_goes_on_from_its_state() -> None
 
 
 def test_nothing_can_be_fed_to_a_source_of_its_own() -> None:
-    with pytest.raises(ArgumentError, match="has a source of its own"):
+    with pytest.raises(ArgumentError, match="Cannot use `feed_input` on the external source"):
         opened(source=lambda: batch(4)).feed(batch(4), "", 4)
 
 
