@@ -256,7 +256,7 @@ def test_feeding_other_arrays() -> None:
         ({"source": lambda a, b: None}, "more than one positional argument"),
         ({"source": lambda *a: None}, r"`\*a`"),
         ({"source": lambda: None, "cycle": "quiet"}, "callable"),
-        ({"source": generator(), "cycle": True}, "without calling it"),
+        ({"source": generator(), "cycle": True}, "pass that function instead"),
         ({"source": [1], "cycle": "sometimes"}, "not one of 'no', 'quiet', 'raise'"),
         ({"num_outputs": 2}, "needs a source"),
         ({"source": [1], "repeat_last": True}, "repeat_last"),
