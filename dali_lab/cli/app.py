@@ -36,6 +36,11 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine alone)")
     parser.add_argument("--port", type=_port, default=None, help="port to listen on (default: a free one from 5080 on)")
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="Ray cluster to run on: host:port of its head node (default: RAY_ADDRESS, or else this machine)",
+    )
     parser.add_argument("--no-browser", action="store_true", help="print the address without opening it")
     door = parser.add_argument_group("who may use it")
     key = door.add_mutually_exclusive_group()
@@ -80,6 +85,9 @@ def _app(options: argparse.Namespace) -> int:
     from dali_lab.studio.warming import compile_in_background
 
     access = _access(options)
+    if options.ray is not None:
+        require("ray", ("ray", "pyarrow"), "--ray")
+        os.environ["RAY_ADDRESS"] = options.ray
     session = start_session(graph=options.graph, data=options.data, roots=options.root)
     compiler = None
     # Being told to end is the same as Ctrl-C: what is unsaved is kept. A shell starts programs in the background

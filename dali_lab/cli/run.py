@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import argparse
 import gc
-from typing import TYPE_CHECKING
 
 from dali_lab.cli.options import Commands, make_pipeline, pipeline_options, positive
 from dali_lab.cli.progress import measured, print_bad_samples, print_rate
-
-if TYPE_CHECKING:
-    from dali_lab.graph.graph import Graph
 
 
 def add(commands: Commands) -> None:
@@ -71,7 +67,10 @@ def _run_on_ray(options: argparse.Namespace) -> int:
 
     pipeline = make_pipeline(options)
     connect(options.ray or None)
-    made = dataset(pipeline, batches=None if reads(pipeline.graph) else options.batches or 100)
+    from dali_lab.interop.ray.plan import first_reader, reads
+
+    graph = pipeline.graph
+    made = dataset(pipeline, batches=None if reads(graph) else options.batches or 100, reader_name=first_reader(graph))
     first = 0.0
     batches = samples = 0
     began = time.perf_counter()
@@ -89,11 +88,3 @@ def _run_on_ray(options: argparse.Namespace) -> int:
     rate = samples / spent if spent else 0.0
     print(f"{samples:,} samples in {batches:,} batches, {spent:.2f} s: {rate:,.0f} images/s; first batch {first:.1f} s")
     return 0
-
-
-def reads(graph: Graph) -> bool:
-    """Whether a reader of the graph knows how long an epoch is."""
-    from dali_lab.schema.registry import find_operator
-
-    kinds = [find_operator(node.op) for node in graph.nodes.values()]
-    return any(kind.source and not kind.fed for kind in kinds)

@@ -25,12 +25,12 @@ Change = Callable[[str], str]
 
 def resolved(graph: Graph, file: PathLike) -> Graph:
     """A graph as it was read from `file`, with absolute paths in place of those that start at the file's folder."""
-    return _with_paths(graph, resolving(file))
+    return with_paths(graph, resolving(file))
 
 
 def beside(graph: Graph, file: PathLike) -> Graph:
     """A graph as it is written to `file`: what lies in or under the file's folder has a path that starts there."""
-    return _with_paths(graph, placing(file))
+    return with_paths(graph, placing(file))
 
 
 def resolving(file: PathLike) -> Change:
@@ -94,7 +94,8 @@ def _changed(value: Any, change: Change) -> Any:
     return value
 
 
-def _with_paths(graph: Graph, change: Change) -> Graph:
+def with_paths(graph: Graph, change: Change) -> Graph:
+    """A graph with `change` made to all paths; the same object where nothing changes."""
     nodes = {}
     for name, node in graph.nodes.items():
         arguments = changed(node.op, node.arguments, change)

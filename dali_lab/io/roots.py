@@ -56,6 +56,13 @@ class Roots:
         self._readable = tuple(dict.fromkeys(map(real, readable)))
         self._servers: frozenset[str] = frozenset()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return roots_of, self.parts()
+
+    def parts(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """Folders, folders that may be read alone, and servers, for :func:`roots_of`."""
+        return self._folders, self._readable, tuple(sorted(self._servers))
+
     @property
     def folders(self) -> tuple[str, ...]:
         """The folders that may be read and written to, links resolved."""
@@ -112,20 +119,49 @@ class Roots:
 
         `writes` says whether operators may write files in the roots, too.
         """
-        token = _limits.set(_Limits(self, writes))
+        with Limits(self, writes).held():
+            yield
+
+
+def roots_of(folders: Iterable[PathLike], readable: Iterable[PathLike], servers: Iterable[str]) -> Roots:
+    """Roots from another process, whose links are resolved anew: those of this machine may lead elsewhere."""
+    made = Roots(folders, readable)
+    for server in servers:
+        made.allow_server(server)
+    return made
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a context may reach; it can be taken to other processes.
+
+    Attributes
+    ----------
+    roots
+        Folders and servers.
+    writes
+        Whether operators may write files in the roots, too.
+    """
+
+    roots: Roots
+    writes: bool
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Let this context, and pools of threads that are made in it, keep to these limits."""
+        token = _limits.set(self)
         try:
             yield
         finally:
             _limits.reset(token)
 
 
-@dataclass(frozen=True)
-class _Limits:
-    roots: Roots
-    writes: bool
+_limits: ContextVar[Limits | None] = ContextVar("limits", default=None)
 
 
-_limits: ContextVar[_Limits | None] = ContextVar("limits", default=None)
+def limits_here() -> Limits | None:
+    """The limits of this context; `None` where everything can be reached."""
+    return _limits.get()
 
 
 def limited() -> bool:

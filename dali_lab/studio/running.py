@@ -12,6 +12,7 @@ from dali_lab.executor.failures import Cancelled
 from dali_lab.graph.verification import Problem
 from dali_lab.io.roots import Roots
 from dali_lab.pipeline.pipeline import Pipeline
+from dali_lab.studio import cluster
 from dali_lab.studio.document.validation import Checked, check
 from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.measuring import measure
@@ -47,6 +48,11 @@ def run_events(
         graph, note = checked.with_ends() if checked.unmarked else (checked.runnable, None)
         if not graph.outputs:
             raise DocumentError(_no_outputs(checked.problems))
+        missing = [sentence(problem.message) for problem in checked.missing] + ([note] if note else [])
+        if request.on_cluster:
+            ended = cluster.run(graph, seed, roots, token, lambda *now: tell(RunProgress(run, *now)))
+            tell(structs.replace(ended, run=run, missing=missing or None))
+            return
         last = time.monotonic()
 
         def watch(done: int, rate: float) -> None:
@@ -62,7 +68,6 @@ def run_events(
                 measured = measure(pipeline, batches, watch)
             finally:
                 pipeline.close()
-        missing = [sentence(problem.message) for problem in checked.missing] + ([note] if note else [])
         tell(RunDone(**structs.asdict(measured), run=run, status="done", missing=missing or None))
     except Cancelled:
         tell(RunDone(**structs.asdict(_NOTHING), run=run, status="cancelled"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dali_lab.graph.graph import Edge, Graph, Node, bare
 from dali_lab.graph.scopes import node_scopes
@@ -92,9 +92,13 @@ def cut(recipe: Recipe, until: str | Sequence[str]) -> Cut:
     )
     expectations = ("output_dtype", "output_ndim", "output_layout")
     plain = {name: value for name, value in recipe.settings.items() if name not in expectations}
+
+    def part(graph: Graph, columns: tuple[str, ...]) -> Recipe:
+        return replace(recipe, graph=graph, settings=plain, columns=columns, names={})
+
     return Cut(
-        Recipe(first, plain, recipe.seed, (*(recipe.columns[index] for index in ready), *columns)),
-        Recipe(rest, plain, recipe.seed, tuple(recipe.columns[index] for index in late)),
+        part(first, (*(recipe.columns[index] for index in ready), *columns)),
+        part(rest, tuple(recipe.columns[index] for index in late)),
         columns,
     )
 

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
@@ -32,11 +33,16 @@ class Engine:
     def __init__(self, recipe: Recipe, threads: int) -> None:
         self.recipe = recipe
         self.pipeline: Pipeline = recipe.pipeline(threads)
-        self.pipeline.build()
+        with self._limits():
+            self.pipeline.build()
         self.lock = threading.Lock()
 
     def batches(self, run: Run) -> Iterator[dict[str, Samples]]:
         """Batches that follow each other, with the columns of the recipe and :data:`POSITION`."""
+        with self._limits():
+            yield from self._batches(run)
+
+    def _batches(self, run: Run) -> Iterator[dict[str, Samples]]:
         first, checkpoint, rows = run
         runner = self.pipeline._built()
         runner.seek(Checkpoint.loads(checkpoint))
@@ -55,6 +61,10 @@ class Engine:
             part[POSITION] = np.full(kept, first + index, np.int64)
             self._report()
             yield part
+
+    def _limits(self) -> AbstractContextManager[None]:
+        limits = self.recipe.limits
+        return nullcontext() if limits is None else limits.held()
 
     def _report(self) -> None:
         """Log the bad samples of the last batch, which the driver would not learn of otherwise."""

@@ -37,6 +37,7 @@ def epochs_of(recipe: Recipe, reader: str | None, batches: int | None, policy: L
     if reader is None and len(found) > 1:
         raise ArgumentError(f"must name one of the readers {', '.join(found)}", argument="reader_name")
     name = reader or next(iter(found))
+    name = recipe.names.get(name, name)
     if name not in found:
         raise ArgumentError(
             f"there is no reader '{name}'{nearest(name, found)}; readers: {', '.join(found)}", argument="reader_name"
@@ -57,3 +58,19 @@ def _check_sources(graph: Graph) -> None:
                 operator=node.op,
                 origin=node.origin or None,
             )
+
+
+def reads(graph: Graph) -> bool:
+    """Whether a reader of the graph knows how long an epoch is."""
+    return bool(_readers(graph))
+
+
+def first_reader(graph: Graph) -> str | None:
+    """The reader by which an epoch is counted where there are several and nobody chose one; `None` for one alone."""
+    readers = _readers(graph)
+    return readers[0] if len(readers) > 1 else None
+
+
+def _readers(graph: Graph) -> list[str]:
+    kinds = {name: find_operator(node.op) for name, node in graph.nodes.items()}
+    return [name for name, kind in kinds.items() if kind.source and not kind.fed]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -10,10 +11,13 @@ from typing import TYPE_CHECKING
 from dali_lab.executor.positions import Positions
 from dali_lab.executor.settings import Settings
 from dali_lab.formats.dali import checkpoint as serialized
+from dali_lab.formats.paths import with_paths
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.seeds import graph_seeds
 from dali_lab.graph.switches import complete
 from dali_lab.graph.verification import verify
+from dali_lab.io.locations import canonical, is_remote
+from dali_lab.io.roots import Limits, limits_here
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import find_operator
@@ -38,6 +42,10 @@ class Recipe:
         The pipeline's seed, chosen where none was given.
     columns
         Name of each output.
+    names
+        Name of each node in NVIDIA DALI's form, where it differs.
+    limits
+        What may be reached where the recipe was made, and so wherever it is used.
     """
 
     graph: Graph
@@ -45,6 +53,7 @@ class Recipe:
     seed: int
     columns: tuple[str, ...]
     names: Mapping[str, str] = field(default_factory=dict)
+    limits: Limits | None = None
 
     @property
     def batch_size(self) -> int:
@@ -94,7 +103,7 @@ def recipe_of(pipe: object, columns: Sequence[str] | None = None, **settings: ob
         If the graph is not complete.
     """
     pipeline = as_pipeline(pipe)
-    graph = complete(pipeline.graph)
+    graph = with_paths(complete(pipeline.graph), _absolute)
     given = {**_own(pipeline._settings), **settings}
     if given.get("batch_size") is None:
         raise ArgumentError("must be given", argument="batch_size")
@@ -106,7 +115,7 @@ def recipe_of(pipe: object, columns: Sequence[str] | None = None, **settings: ob
         )
     if len(set(names)) != len(names):
         raise ArgumentError(f"the names must differ, got {list(names)}", argument="columns")
-    return Recipe(graph, given, pipeline._seed, names, dict(pipeline._dali_names))
+    return Recipe(graph, given, pipeline._seed, names, dict(pipeline._dali_names), limits_here())
 
 
 def as_pipeline(pipe: object) -> Pipeline:
@@ -128,6 +137,13 @@ def as_pipeline(pipe: object) -> Pipeline:
         f"takes a pipeline, a graph, or a function decorated with pipeline_def, not {type(pipe).__name__}",
         argument="pipe",
     )
+
+
+def _absolute(path: str) -> str:
+    """A path that does not depend on the working folder, which is another one in the processes of a cluster."""
+    if not path or path.startswith("$") or is_remote(path) or canonical(path) != path:
+        return path
+    return os.path.abspath(path)
 
 
 def _own(settings: Settings) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import socket
 
@@ -63,6 +64,7 @@ def connect(address: str | None = None) -> None:
 
     if ray.is_initialized():
         return
+    address = address or os.environ.get("RAY_ADDRESS") or None
     _probe(address)
     try:
         ray.init(address=address, log_to_driver=True, logging_level="warning")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from dali_lab.graph.graph import Graph
 from dali_lab.interop.ray.choice import AUTO
 from dali_lab.interop.ray.cut import cut
 from dali_lab.interop.ray.node import on_a_node
-from dali_lab.interop.ray.recipe import Recipe, recipe_of
+from dali_lab.interop.ray.recipe import recipe_of
 from dali_lab.interop.ray.rest import Rest, passed_on
 from dali_lab.interop.ray.rows import RowEngine, hashed, places_of
 from dali_lab.interop.ray.tables import Samples
@@ -100,7 +101,7 @@ def stage(
     else:
         recipe = recipe_of(graph, columns)
     if isinstance(seed, int):
-        recipe = Recipe(recipe.graph, recipe.settings, seed, recipe.columns, recipe.names)
+        recipe = replace(recipe, seed=seed)
     bound = _bound(recipe.graph, inputs)
     rest = None
     if until == AUTO and AUTO not in recipe.graph.nodes:

@@ -33,6 +33,10 @@ _process: int | None = None
 """The process in which the library runs its threads; a forked child has none of them."""
 
 
+class _NoRangesError(Exception):
+    """The server ignores ranges."""
+
+
 class ObjectStore:
     """A bucket, container or server.
 
@@ -98,27 +102,54 @@ class ObjectStore:
             info = _info(result.meta)
             if unless and info.version == unless:
                 raise Unchanged
-            return memoryview(result.bytes() if count >= 0 or info.size <= _WHOLE else b""), info
+            if count < 0 and info.size > _WHOLE:
+                return memoryview(b""), info
+            data = memoryview(result.bytes())
+            wanted = info.size if count < 0 else min(count, info.size - start)
+            if result.range[0] != start or data.nbytes != wanted:
+                raise StoreError(Kind.PASSING, f"{self._place} sent {data.nbytes:,} bytes instead of {wanted:,}")
+            return data, info
 
         if not count:
             return memoryview(b""), self.info(key)
-        data, info = self._tried(read)
+        try:
+            data, info = self._tried(read)
+        except _NoRangesError:
+            return self._without_ranges(key, start, count)
         if count < 0 and info.size > _WHOLE:
             return self._in_pieces(key, info), info
         return data, info
+
+    def _without_ranges(self, key: str, start: int, count: int) -> tuple[memoryview, Info]:
+        """A part of an object on a server that sends objects as a whole alone."""
+        size = self.info(key).size
+        if size > _WHOLE:
+            raise StoreError(
+                Kind.WRONG,
+                f"{self._place} answers no requests for ranges, which parts of a file of {size:,} bytes take: use a"
+                " server that does, such as nginx",
+            )
+        data, info = self.get(key, 0, -1)
+        return data[start : start + count], info
 
     def _in_pieces(self, key: str, info: Info) -> memoryview:
         """A large object by ranges, each with the whole time limit of a request."""
         import obstore
 
-        memory = bytearray(info.size)
+        try:
+            memory = bytearray(info.size)
+        except (MemoryError, OverflowError):
+            raise StoreError(Kind.WRONG, f"its {info.size:,} bytes do not fit into memory") from None
         for begin in range(0, info.size, _WHOLE):
             end = min(begin + _WHOLE, info.size)
             options: Any = {"range": (begin, end)}
             result = self._tried(functools.partial(obstore.get, self._store, key, options=options))
             if _info(result.meta) != info:
                 raise StoreError(Kind.CHANGED, "it changed while it was read")
-            memory[begin:end] = memoryview(self._tried(result.bytes))
+            data = memoryview(self._tried(result.bytes))
+            if data.nbytes != end - begin:
+                raise StoreError(Kind.PASSING, f"{self._place} sent {data.nbytes:,} bytes instead of {end - begin:,}")
+            memory[begin:end] = data
         return memoryview(memory)
 
     def folder(self, key: str, flat: bool = False) -> Iterator[list[Found]]:
@@ -194,6 +225,8 @@ class ObjectStore:
         text = str(error)
         if isinstance(error, exceptions.NotModifiedError):
             return Unchanged()
+        if isinstance(error, exceptions.NotSupportedError) and "Range" in text:
+            return _NoRangesError()
         if _EXPIRED.search(text):
             return StoreError(
                 Kind.EXPIRED, f"the credentials for {self._place} have expired; sign in again, or let them be renewed"

@@ -61,7 +61,7 @@ class ExportFormat(Wire):
 
 
 class Capabilities(Wire):
-    """Capabilities of a session."""
+    """Capabilities of a session; `cluster` is the address of a Ray cluster, empty for Ray on this machine."""
 
     preview: bool = False
     run: bool = False
@@ -76,6 +76,7 @@ class Capabilities(Wire):
     trace: bool = False
     select: bool = False
     gallery_page: bool = False
+    cluster: str | None = None
     samples: list[Named] | None = None
     gallery: list[Named] | None = None
     export: list[ExportFormat] | None = None

@@ -156,10 +156,11 @@ class CancelRequest(Wire):
 
 
 class RunRequest(Wire):
-    """Run the pipeline as training would."""
+    """Run the pipeline as training would: some batches here, or an epoch on the cluster of the capabilities."""
 
     run: int
     batches: int = 20
+    on_cluster: bool = False
 
 
 class RunProgress(Wire):
@@ -218,11 +219,12 @@ class Measured(Wire):
 
 
 class RunDone(Measured, kw_only=True):
-    """A run has ended; `missing` says in sentences which outputs of the pipeline are off."""
+    """A run has ended; `missing` says in sentences which outputs of the pipeline are off, `summary` what it was."""
 
     run: int
     status: Literal["done", "cancelled", "failed"]
     missing: list[str] | None = None
+    summary: str | None = None
     error: SessionError | None = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from dali_lab.schema import catalogue as operators
+from dali_lab.studio.cluster import cluster_address
 from dali_lab.studio.connections import Request
 from dali_lab.studio.document.exports import available
 from dali_lab.studio.document.graph_document import checked
@@ -77,7 +78,7 @@ def _greeting(workspace: Workspace) -> Hello:
         opened, read_only = workspace.store.opened(), workspace.store.read_only
     capabilities = Capabilities(
         preview=True, run=True, check=True, validate=True, sweep=True, compare=True, dataset=True, open=True, save=True,
-        list_files=True, gallery_page=True,
+        list_files=True, gallery_page=True, cluster=cluster_address(),
         select=workspace.on_select is not None,
         samples=[sample.entry() for sample in workspace.samples.values()],
         gallery=[sample.entry() for sample in workspace.gallery_samples.values()],

@@ -23,6 +23,11 @@ export function editorCommands(
 ): [id: string, label: string, caption: string][] {
   return [
     ['run', trans.__('Run Batches'), trans.__('Measure the speed of a real run')],
+    [
+      'run-on-cluster',
+      trans.__('Run on Ray'),
+      trans.__('Run an epoch on the Ray cluster, or with Ray on this machine'),
+    ],
     ['stop', trans.__('Stop'), trans.__('Stop the run and the previews')],
     ['preview', trans.__('Preview Again'), trans.__('Compute the pictures once more')],
     ['step', trans.__('Next Batch'), trans.__('Show the next batch')],

@@ -68,7 +68,7 @@ export function StatusLine() {
       <span className="spring" />
       {run ? (
         <span className="status-progress" role="status">
-          <progress max={run.total} value={run.done} aria-label={t('Run')} />
+          <progress {...(run.total ? { max: run.total, value: run.done } : {})} aria-label={t('Run')} />
           {run.rate !== null && t('%1 images/s', Math.round(run.rate))}
         </span>
       ) : (

@@ -85,10 +85,11 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
       <Seed />
       <span className="divider" />
       {run ? (
-        <Button id="stop" icon="stop" label={`${run.done}/${run.total}`} />
+        <Button id="stop" icon="stop" label={run.total ? `${run.done}/${run.total}` : t('starting…')} />
       ) : (
         <>
           <Button id="run" icon="run" label={t('Run')} disabled={info.capabilities.run === false} />
+          {info.capabilities.cluster && <Button id="run-on-cluster" icon="cluster" />}
           <Button id="stop" icon="stop" disabled={!previewing} />
         </>
       )}

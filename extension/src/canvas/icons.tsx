@@ -9,6 +9,7 @@ const PATHS: Record<string, ReactNode> = {
   undo: <path d="M5.5 3 2.5 6l3 3M3 6h6.5a4 4 0 0 1 0 8H7" />,
   redo: <path d="m10.5 3 3 3-3 3M13 6H6.5a4 4 0 0 0 0 8H9" />,
   run: <path d="M4.5 2.8v10.400l8.5-5.200z" fill="currentColor" />,
+  cluster: <path d="M6 2.500h4v3.500h-4zM1.500 10h4v3.500h-4zM10.500 10h4v3.500h-4zM8 6v2M3.500 10v-2h9v2" />,
   stop: <rect x="3.5" y="3.5" width="9" height="9" rx="1.5" fill="currentColor" />,
   step: <path d="m4 3.5 6 4.5-6 4.5zM12.5 3.5v9" />,
   'step-back': <path d="m12 3.5-6 4.5 6 4.5zM3.5 3.5v9" />,

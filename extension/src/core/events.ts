@@ -71,6 +71,7 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       if (editor.jobs.get().run?.run !== done.run) break;
       editor.jobs.patch({ run: null, ...(done.status === 'done' ? { lastRun: done } : {}) });
       if (done.missing) editor.notify('warning', done.missing.join(' '), { about: 'run' });
+      if (done.summary) editor.notify('info', done.summary, { about: 'run' });
       if (done.error) editor.notify('error', t('The run ended: %1', done.error.message), { about: 'run' });
       break;
     }

@@ -167,15 +167,16 @@ export function download(content: BlobPart, filename: string, mime = 'text/plain
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** Runs batches to measure speed, apart from previews. */
-export async function runBatches(editor: Editor, batches: number): Promise<void> {
+/** Runs batches to measure speed, apart from previews; or an epoch on the cluster, which tells how many there are. */
+export async function runBatches(editor: Editor, batches: number | 'on-cluster'): Promise<void> {
   if (editor.jobs.get().run) return;
   const run = editor.previews.newRun();
+  const onCluster = batches === 'on-cluster';
   editor.settleNotices('run');
   editor.sync.flush();
-  editor.jobs.patch({ run: { run, done: 0, total: batches, rate: null } });
+  editor.jobs.patch({ run: { run, done: 0, total: onCluster ? 0 : batches, rate: null } });
   try {
-    await editor.connection.call('run', { run, batches });
+    await editor.connection.call('run', onCluster ? { run, on_cluster: true } : { run, batches });
   } catch (error) {
     editor.jobs.patch({ run: null });
     editor.report(error, t('The run did not start'));

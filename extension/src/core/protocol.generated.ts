@@ -365,7 +365,7 @@ export interface ExportFormat {
   language?: string;
 }
 
-/** Capabilities of a session. */
+/** Capabilities of a session; `cluster` is the address of a Ray cluster, empty for Ray on this machine. */
 export interface Capabilities {
   preview?: boolean;
   run?: boolean;
@@ -380,6 +380,7 @@ export interface Capabilities {
   trace?: boolean;
   select?: boolean;
   gallery_page?: boolean;
+  cluster?: string;
   samples?: Named[];
   gallery?: Named[];
   export?: ExportFormat[];
@@ -568,10 +569,11 @@ export interface CancelRequest {
   run?: number;
 }
 
-/** Run the pipeline as training would. */
+/** Run the pipeline as training would: some batches here, or an epoch on the cluster of the capabilities. */
 export interface RunRequest {
   run: number;
   batches?: number;
+  on_cluster?: boolean;
 }
 
 /** A run goes on. */
@@ -623,11 +625,12 @@ export interface Measured {
   gpu?: GpuUse;
 }
 
-/** A run has ended; `missing` says in sentences which outputs of the pipeline are off. */
+/** A run has ended; `missing` says in sentences which outputs of the pipeline are off, `summary` what it was. */
 export interface RunDone extends Measured {
   run: number;
   status: 'done' | 'cancelled' | 'failed';
   missing?: string[];
+  summary?: string;
   error?: SessionError;
 }
 

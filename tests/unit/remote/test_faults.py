@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import io
 import tarfile
 import threading
@@ -16,6 +18,8 @@ import pytest
 import dali_lab
 from dali_lab import fn
 from dali_lab.errors import DaliLabError, SampleError
+from dali_lab.io import files
+from dali_lab.io.remote import object_store
 from tests.programs import run_python
 from tests.servers.faults import Proxy, proxy
 from tests.servers.s3 import S3
@@ -170,6 +174,23 @@ def test_an_archive_that_changes_is_an_error(between: Proxy, server: S3) -> None
     with pytest.raises(SampleError, match="was replaced or changed after the reader had opened it"):
         all(pipe.run() for _ in range(300))
     pipe.close()
+
+
+def test_a_web_server_without_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of Python's library: small files are read whole, and parts of large ones are refused with the reason."""
+    (tmp_path / "file").write_bytes(bytes(range(256)) * 100)
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
+    monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *arguments: None)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as web:
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{web.server_port}/file"
+        with files.open_file(url) as file:
+            file.seek(300)
+            assert file.read(20) == bytes(range(44, 64))
+        monkeypatch.setattr(object_store, "_WHOLE", 1000)
+        with pytest.raises(OSError, match=r"answers no requests for ranges.* of 25,600 bytes"):
+            files.open_file(url).read(20)
+        web.shutdown()
 
 
 def test_a_missing_package_says_what_to_install() -> None:

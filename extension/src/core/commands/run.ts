@@ -14,6 +14,14 @@ export const RUN = inSection('Run', [
     run: (editor) => void files.runBatches(editor, 20),
   },
   {
+    id: 'run-on-cluster',
+    label: msg('Run on Ray'),
+    caption: msg('Run an epoch on the Ray cluster, or with Ray on this machine'),
+    enabled: ({ jobs, session }) =>
+      jobs.get().run === null && typeof session.get().capabilities.cluster === 'string',
+    run: (editor) => void files.runBatches(editor, 'on-cluster'),
+  },
+  {
     id: 'stop',
     label: msg('Stop'),
     keys: ['Mod+.'],
