@@ -68,7 +68,7 @@ def connect(address: str | None = None) -> None:
     _probe(address)
     try:
         ray.init(address=address, log_to_driver=True, logging_level="warning")
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError, OSError) as error:
+    except Exception as error:  # Ray raises bare ones, too
         where = f"at '{address}'" if address else "on this machine"
         text = str(error).strip().split("\n")[0]
         raise RayError(

@@ -9,6 +9,7 @@ the ones that were used longest ago go.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import re
@@ -39,7 +40,11 @@ _OLD = 3600
 
 def limit() -> int:
     """Bytes that the cache may have: ``DALI_LAB_REMOTE_CACHE``, such as ``50GB``; 0 without it."""
-    text = os.environ.get(LIMIT, "")
+    return _size(os.environ.get(LIMIT, ""))
+
+
+@functools.cache
+def _size(text: str) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", text, re.IGNORECASE)
     if text.strip() and not found:
         raise StoreError(Kind.WRONG, f"the environment variable {LIMIT} must be a size such as 50GB, not '{text}'")

@@ -147,7 +147,6 @@ def tried(url: str, work: Callable[[Store, str], T], stopped: Callable[[], bool]
 def _tried(url: str, work: Callable[[Store, str], T], stopped: Callable[[], bool]) -> T:
     store, key = store_of(url)
     renewed = False
-    count = attempts()
     attempt = 1
     while True:
         try:
@@ -159,7 +158,7 @@ def _tried(url: str, work: Callable[[Store, str], T], stopped: Callable[[], bool
                 continue
             if error.kind is not Kind.PASSING or stopped():
                 raise
-            if attempt == count:
+            if attempt >= (count := attempts()):
                 reason = f"{error.strerror} (tried {count} times)" if count > 1 else str(error.strerror)
                 raise StoreError(Kind.PASSING, reason) from None
             wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (attempt - 1)) * random.uniform(0.5, 1)

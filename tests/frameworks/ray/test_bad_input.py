@@ -14,6 +14,7 @@ from PIL import Image
 from dali_lab import Pipeline, fn
 from dali_lab.errors import DaliLabError, SampleError
 from dali_lab.plugin.ray import RayError, dataset, iterator
+from tests.frameworks.ray.conftest import start_ray
 from tests.servers.made_up import MadeUp, made_up
 
 
@@ -36,10 +37,8 @@ def running() -> Iterator[MadeUp]:
             "DALI_LAB_REMOTE_ATTEMPTS": "2",
         }.items():
             patch.setenv(name, value)
-        ray.init(
+        start_ray(
             num_cpus=2,
-            include_dashboard=False,
-            logging_level="warning",
             object_store_memory=100_000_000,
             _system_config={"local_fs_capacity_threshold": 1e-9},
         )

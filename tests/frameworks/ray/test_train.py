@@ -15,7 +15,7 @@ from ray.train.torch import TorchTrainer
 
 from dali_lab import Pipeline
 from dali_lab.plugin.ray import DataConfig, dataset, iterator
-from tests.frameworks.ray.conftest import EPOCH
+from tests.frameworks.ray.conftest import EPOCH, start_ray
 
 pytestmark = pytest.mark.usefixtures("train_ray")
 
@@ -25,7 +25,7 @@ def train_ray() -> object:
     """Ray with two CPUs for the workers of the job, and two for its data."""
     import ray
 
-    ray.init(num_cpus=4, include_dashboard=False, logging_level="warning", object_store_memory=300_000_000)
+    start_ray(num_cpus=4, object_store_memory=300_000_000)
     yield
     ray.shutdown()
 
