@@ -17,7 +17,7 @@ from dali_lab.device.interface import Device
 from dali_lab.device.transfer import download, upload
 from dali_lab.executor.bad_samples import BadSample, BadSampleLog, ErrorPolicy, Origin
 from dali_lab.executor.batch_run import BatchRun
-from dali_lab.executor.caching.attaching import OFF, attach_cache
+from dali_lab.executor.caching.attaching import MEMORY, OFF, attach_cache
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import output_on_gpu
@@ -27,7 +27,7 @@ from dali_lab.executor.settings import Settings
 from dali_lab.executor.sources.opening import open_sources, start_workers
 from dali_lab.graph.graph import Edge, Graph, bare
 from dali_lab.graph.passes import optimized
-from dali_lab.graph.passes.once import CachedPart, cached_part, with_caches
+from dali_lab.graph.passes.once import CachedPart, cached_part, decoder_cache, with_caches
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError, OperatorError
 from dali_lab.schema.source import Draw
@@ -95,10 +95,14 @@ class Runner:
         self.settings = settings
         self.batch_size = settings.batch_size
         part: CachedPart | None = None
+        above = 0
+        if settings.cache == OFF and device is None and (asked := decoder_cache(graph)) is not None:
+            settings = replace(settings, cache=MEMORY, cache_at=asked.node, cache_limit=asked.limit)
+            above = asked.above
         if settings.cache != OFF:
             graph, part = _with_cache(graph, settings, device is not None)
         self.plan = make_plan(optimized(graph) if settings.optimize else graph, device=device)
-        self.kept = attach_cache(self.plan, part, settings.cache, settings.cache_limit)
+        self.kept = attach_cache(self.plan, part, settings.cache, settings.cache_limit, above)
         self.expected = settings.expectations(len(graph.outputs))
         seeds = dict(seeds) if saved is None else {**seeds, **saved.seeds}
         policy = ErrorPolicy.of(graph, settings.on_error)

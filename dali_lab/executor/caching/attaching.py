@@ -21,10 +21,11 @@ _SHARE_OF_MEMORY = 4
 """The part of the machine's memory that a cache in memory may take by default: one of so many."""
 
 
-def attach_cache(plan: Plan, part: CachedPart | None, cache: str, limit: int | None) -> Kept | None:
+def attach_cache(plan: Plan, part: CachedPart | None, cache: str, limit: int | None, above: int = 0) -> Kept | None:
     """Let a plan keep the results of a part of its graph; `None` where it cannot.
 
-    A folder that cannot be used is told of in a warning, and the plan runs without a cache.
+    A folder that cannot be used is told of in a warning, and the plan runs without a cache. In memory samples of more
+    than `above` bytes are kept.
 
     Raises
     ------
@@ -51,7 +52,7 @@ def attach_cache(plan: Plan, part: CachedPart | None, cache: str, limit: int | N
 
     def make(form: Form) -> Store | None:
         if root is None:
-            return MemoryStore(form, limit if limit is not None else memory_of_machine() // _SHARE_OF_MEMORY)
+            return MemoryStore(form, limit if limit is not None else memory_of_machine() // _SHARE_OF_MEMORY, above)
         try:
             return FolderStore(root, f"{part.meaning}\n{numerics()}", form, limit)
         except (UnusableCacheError, OSError) as error:

@@ -57,11 +57,13 @@ class MemoryStore(Store):
         Of its rows.
     limit
         Most bytes; when they are used, nothing more is kept.
+    above
+        Only samples of more bytes are kept.
     """
 
-    def __init__(self, form: Form, limit: int) -> None:
+    def __init__(self, form: Form, limit: int, above: int = 0) -> None:
         super().__init__(form)
-        self._limit = limit
+        self._limit, self._above = limit, above
         self._used = 0
         self._lock = threading.Lock()
         self._blocks: list[npt.NDArray[np.uint8]] = []
@@ -85,6 +87,11 @@ class MemoryStore(Store):
         if rows is None:
             return
         counts = [self.form.counts(rows, edge) for edge in range(self.form.edges)]
+        large = np.sum(counts, axis=0) > self._above
+        if not large.all():
+            if large.any():
+                self.put(np.where(large[:, None], identities[wanted], 0), parts, seconds)
+            return
         start = self._reserve(int(sum(int(each.sum()) for each in counts)))
         if start is None:
             return

@@ -10,7 +10,7 @@ import enum
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,24 @@ def never_changing(graph: Graph, *, with_device: bool = False) -> dict[str, str]
             (reasons[edge.node] for edge in graph.nodes[name].edges() if reasons[edge.node]), ""
         )
     return reasons
+
+
+class DecoderCache(NamedTuple):
+    """What a decoder asks to have kept: its node, most bytes of the cache, and bytes above which pictures are kept."""
+
+    node: str
+    limit: int
+    above: int
+
+
+def decoder_cache(graph: Graph) -> DecoderCache | None:
+    """The cache that ``cache_size`` of a "mixed" decoder asks for, if what it decodes never changes."""
+    for name, node in graph.nodes.items():
+        size = node.arguments.get("cache_size", 0)
+        if node.device == "mixed" and size > 0 and "cache_size" in find_operator(node.op).argument_table:
+            if not never_changing(graph)[name]:
+                return DecoderCache(name, size << 20, node.arguments.get("cache_threshold", 0))
+    return None
 
 
 def _own_reason(node: Node, scope: int, with_device: bool) -> str:

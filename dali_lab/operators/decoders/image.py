@@ -79,9 +79,15 @@ DECODING = (
     *(Arg(name, kind, default, doc, advanced=True) for name, (kind, default, doc) in _HINTS.items()),  # type: ignore[arg-type]
 )
 CACHING = (
-    string("cache_type", "", "Kept for programs that set it; decoded pictures are not cached.", advanced=True),
-    integer("cache_size", 0, "Kept for programs that set it.", advanced=True),
-    integer("cache_threshold", 0, "Kept for programs that set it.", advanced=True),
+    string("cache_type", "", "Kept for programs that set it; pictures are kept as they come.", advanced=True),
+    integer(
+        "cache_size",
+        0,
+        "Most megabytes of decoded pictures that are kept in memory, of a decoder on `mixed`. It is for pipelines"
+        " without a cache of their own (``Pipeline(cache=...)``), and where the decoder runs on the CPU.",
+        advanced=True,
+    ),
+    integer("cache_threshold", 0, "Bytes of a decoded picture above which it is kept.", advanced=True),
     flag("cache_debug", "Kept for programs that set it.", advanced=True),
     flag("cache_batch_copy", "Kept for programs that set it.", default=True, advanced=True),
 )

@@ -201,6 +201,26 @@ def test_every_reader(kind: str, tmp_path: Path) -> None:
         pipeline.close()
 
 
+@pytest.mark.parametrize(("size", "above", "count"), [(1, 0, COUNT), (1, 9000, 8), (0, 0, 0), (1, 1 << 20, 0)])
+@pytest.mark.filterwarnings("ignore:.*GPU")
+def test_the_cache_of_a_decoder(size: int, above: int, count: int, root: Path) -> None:
+    """``cache_size`` of a "mixed" decoder keeps what it decodes; pictures differ in width, and so in bytes."""
+
+    def decoded(root: Path, **more: Any) -> Any:
+        encoded, labels = read(root)
+        images = fn.decoders.image(encoded, device="mixed", **more)
+        return fn.resize(images.cpu(), size=(8, 8)), labels
+
+    expected = taken(make(decoded, root, device_id=0))
+    arguments = {"cache_size": size, "cache_threshold": above, "cache_type": "threshold"}
+    pipeline = make(lambda root: decoded(root, **arguments), root, device_id=0)
+    assert_same(taken(pipeline), expected)
+    assert pipeline._runner is not None
+    store = pipeline._runner.kept and pipeline._runner.kept.store
+    assert (0 if store is None else len(store.entries)) == count
+    pipeline.close()
+
+
 def test_shards_and_their_number(root: Path, tmp_path: Path) -> None:
     """Two ranks fill a folder together; one of another number of threads finds what both wrote."""
 
