@@ -216,7 +216,10 @@ class Packing:
             found = None
         for path in self.folder.glob(".shard-*.part"):
             path.unlink()
-        known = [] if found is None else [Written.of(each) for each in found["shards"]]
+        try:
+            known = [] if found is None else [Written.of(each) for each in found["shards"]]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise FormatError("it is no record of a packed dataset", source=str(notes)) from None
         self.done = [each for each in known if shard_path(self.folder, each.number, self.form).exists()]
         self._write_notes()
 

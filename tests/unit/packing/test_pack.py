@@ -226,11 +226,13 @@ def test_refusals(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     with pytest.raises(FormatError, match="holds another packed dataset"):
         pack(plain(root), tmp_path / "out", at="images")
     notes = tmp_path / "out" / "pack.json"
-    notes.write_text(json.dumps({"format": "something else"}))
     path = tmp_path / "graph.dali.json"
     formats.dump(plain(root), path)
-    assert main(["pack", str(path), str(tmp_path / "out")]) == 2
-    assert "no record of a packed dataset" in capsys.readouterr().err
+    found = json.loads(notes.read_text())
+    for damaged in ({"format": "something else"}, {**found, "shards": [{"number": 0}]}, {**found, "shards": 3}, []):
+        notes.write_text(json.dumps(damaged))
+        assert main(["pack", str(path), str(tmp_path / "out")]) == 2
+        assert "no record of a packed dataset" in capsys.readouterr().err
 
 
 def test_folders_can_be_moved(root: Path, tmp_path: Path) -> None:
