@@ -65,7 +65,16 @@ def test_known_versions_need_no_request(served: tuple[Path, Proxy]) -> None:
     assert [method for method, _ in between.requests] == ["HEAD", "GET"]
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[100:] + b"x" * 100])
+DAMAGES = [
+    lambda data: data[:-1],
+    lambda data: b"",
+    lambda data: data[100:] + b"x" * 100,
+    lambda data: data[:50] + b"x" + data[51:],
+    lambda data: data[:699] + b"x" + data[700:],
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_entry_is_not_used(served: tuple[Path, Proxy], damage: object) -> None:
     root, between = served
     url = f"{between.address}/a.bin"
