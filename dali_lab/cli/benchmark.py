@@ -6,13 +6,13 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from dali_lab.model.errors import DaliLabError
+from dali_lab.model.subprocesses import environment, own_module
 
 if TYPE_CHECKING:
     from dali_lab.pipeline.pipeline import Pipeline
@@ -119,11 +119,11 @@ class Benchmark:
 
     @staticmethod
     def _child(arguments: list[str], tell: Tell | None) -> Json:
-        command = [sys.executable, "-m", "dali_lab.cli.benchmark", *arguments]
+        command = own_module("dali_lab.cli.benchmark", *arguments)
         # Stand-ins for kernels that are still being compiled are not to be measured.
-        environment = {**os.environ, "DALI_LAB_COMPILE": "at-once"}
+        variables = {**environment(), "DALI_LAB_COMPILE": "at-once"}
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-        process = subprocess.Popen(command, stdout=pipe, stderr=nowhere, text=True, env=environment)
+        process = subprocess.Popen(command, stdout=pipe, stderr=nowhere, text=True, env=variables)
         answer: Json = {}
         try:
             assert process.stdout is not None

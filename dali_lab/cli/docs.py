@@ -40,7 +40,7 @@ def _docs(options: argparse.Namespace) -> int:
     _copy_sources(work)
     if sys.stderr.isatty():
         print("building the documentation …", file=sys.stderr)
-    command = [sys.executable, "-m", "sphinx", "-q", "-d", str(work / "doctrees"), str(work / "docs"), str(pages)]
+    command = [sys.executable, "-P", "-m", "sphinx", "-q", "-d", str(work / "doctrees"), str(work / "docs"), str(pages)]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     if built.returncode:
         raise DaliLabError(f"the documentation cannot be built: {built.stderr.strip()}")

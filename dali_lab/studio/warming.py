@@ -17,6 +17,7 @@ import numpy as np
 from dali_lab import fn
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError
+from dali_lab.model.subprocesses import environment, own_module
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.cases import Case, PerSample
 from dali_lab.schema.registry import all_operators
@@ -98,10 +99,9 @@ def compile_in_background() -> subprocess.Popen[bytes] | None:
     """Compile all kernels in another process, at low urgency; `None` if that was done before."""
     if marker().exists():
         return None
-    command = [sys.executable, "-m", "dali_lab.studio.warming"]
-    quiet = subprocess.DEVNULL
+    command, quiet = own_module("dali_lab.studio.warming"), subprocess.DEVNULL
     try:
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet)
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, env=environment())
     except OSError:
         return None
 

@@ -12,7 +12,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -24,6 +23,7 @@ from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.python.programs import decoded, pipelines
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import FormatError, nearest
+from dali_lab.model.subprocesses import environment, own_module
 
 DEFAULT_TIMEOUT = 60.0
 _POLL = 0.05
@@ -98,7 +98,7 @@ def trace_text(
         answer = Path(folder) / "answer.json"
         place = os.path.join(folder, "pasted program.py") if path is None else os.path.abspath(path)
         task = {"text": text, "path": place, "name": name, "style": style, "arguments": arguments or {}}
-        command = [sys.executable, "-m", "dali_lab.formats.python.tracing_worker", str(answer)]
+        command = own_module("dali_lab.formats.python.tracing_worker", str(answer))
         _run(command, json.dumps(task), timeout, cancel)
         if not answer.exists():
             raise FormatError("the program ended before its pipeline was traced", source=source)
@@ -110,8 +110,6 @@ def trace_text(
 
 def _run(command: list[str], task: str, timeout: float, cancel: threading.Event | None) -> None:
     """Run a command, with a task to read, in a process group of its own, to its end or to ours."""
-    root = str(Path(__file__).parents[3])
-    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as given:
         given.write(task.encode("ascii"))
         given.seek(0)
@@ -121,7 +119,7 @@ def _run(command: list[str], task: str, timeout: float, cancel: threading.Event 
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env=environment(),
         )
         end = time.monotonic() + timeout
         try:

@@ -23,7 +23,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,12 +30,12 @@ from numba import config
 
 from dali_lab.kernels.cpu.machine.loading import is_there, shared, signature_of
 from dali_lab.kernels.cpu.memory import CACHE_FOLDER, as_python
+from dali_lab.model.subprocesses import environment, own_module
 
 Kind = str | tuple[str, Any]
 Variant = tuple[Any, ...]
 """A kernel, and the kinds of its arguments."""
 
-_PACKAGE_FOLDER = Path(__file__).parents[3]
 _ready: set[Variant] = set()
 _as_python = functools.cache(as_python)
 _lock = threading.Lock()
@@ -168,14 +167,11 @@ class _Compiler:
     @classmethod
     def start(cls) -> _Compiler | None:
         """Start the process, if that is possible."""
-        environment = dict(os.environ)
-        path = environment.get("PYTHONPATH")
-        environment["PYTHONPATH"] = os.pathsep.join([str(_PACKAGE_FOLDER), *([path] if path else [])])
         pipe = subprocess.PIPE
         try:
             process = subprocess.Popen(
-                [sys.executable, "-m", __name__], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, bufsize=0,
-                env=environment, start_new_session=True,
+                own_module(__name__), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, bufsize=0,
+                env=environment(), start_new_session=True,
             )  # fmt: skip
         except OSError:
             return None
