@@ -57,7 +57,8 @@ class OperatorObject:
         for name in self._arguments:
             if name not in table and name != "device":
                 raise UnknownArgumentError(
-                    f"there is no argument '{name}'{nearest(name, [*table, 'device'])}",
+                    f'Argument "{name}" is not defined for operator {_path(operator.schema_name)}'
+                    f"{nearest(name, [*table, 'device'])}",
                     operator=self.operator_name,
                     argument=name,
                     origin=user_line(),

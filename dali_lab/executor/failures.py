@@ -45,9 +45,9 @@ def mismatch(node: Node, parts: Sequence[tuple[int, Batch]]) -> UnlikeSampleErro
     """
     begin, first = parts[0]
     start, other = next((start, part) for start, part in parts if (part.dtype, part.ndim) != (first.dtype, first.ndim))
-    described = [f"{part.dtype.name} of shape {tuple(part.shapes[0].tolist())}" for part in (other, first)]
+    described = [f"{part.dtype.name.lower()} of shape {tuple(part.shapes[0].tolist())}" for part in (other, first)]
     error = UnlikeSampleError(
-        f"{described[0]} beside {described[1]} in sample {begin}:"
+        f"Inconsistent data: {described[0]} beside {described[1]} in sample {begin}:"
         " the samples of a batch must have one type and one number of dimensions",
         sample=start,
         source=other.sources[0] if other.sources else None,

@@ -221,7 +221,10 @@ def _sort_arguments(
         if arg is None:
             known = [*(key for key, each in operator.argument_table.items() if each.listed), "device"]
             raise UnknownArgumentError(
-                f"there is no argument '{key}'{nearest(key, known)}", operator=operator.name, argument=key
+                f'Argument "{key}" is not defined for operator {operator.schema_name.replace("__", ".")}'
+                f"{nearest(key, known)}",
+                operator=operator.name,
+                argument=key,
             )
         if arg.removed:
             _warn_of_removed(key)

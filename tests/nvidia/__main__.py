@@ -47,7 +47,8 @@ def _once(
         stderr=subprocess.DEVNULL,
         pass_fds=(writing,),
         start_new_session=True,
-        env={**os.environ, **({"DALI_EXTRA_PATH": str(options.data)} if options.data else {})},
+        # Some lists of parameters have the order of a set of texts.
+        env={**os.environ, "PYTHONHASHSEED": "0", **({"DALI_EXTRA_PATH": str(options.data)} if options.data else {})},
     ) as child:
         os.close(writing)
         assert child.stdin is not None

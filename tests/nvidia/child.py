@@ -16,7 +16,7 @@ import re
 import sys
 import traceback
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TextIO
@@ -45,6 +45,13 @@ def spread(count: int, most: int) -> list[int]:
     return sorted({round(step * (count - 1) / max(most - 1, 1)) for step in range(most)})
 
 
+def _chosen(name: str, count: int, most: int, only: Collection[str] | None) -> list[int]:
+    """The indices of the cases of a function that are run: those that are asked for, or some."""
+    if only is None:
+        return spread(count, most)
+    return [index for index in range(count) if f"{name}:{index + 1}" in only]
+
+
 def _settings(function: Any) -> list[tuple[Any, ...]] | None:
     """The parameters that ``nose2.tools.params`` gave a function."""
     found = getattr(function, "paramList", None)
@@ -56,7 +63,9 @@ def _seeded() -> None:
     np.random.seed(0)
 
 
-def _generated(function: Callable[..., Any], most: int) -> Iterator[tuple[int, Callable[[], Any]]]:
+def _generated(
+    name: str, function: Callable[..., Any], most: int, only: Collection[str] | None
+) -> Iterator[tuple[int, Callable[[], Any]]]:
     """The chosen calls of a generator, each run while the generator waits, as nose2 does."""
     _seeded()
     count = 0
@@ -64,7 +73,7 @@ def _generated(function: Callable[..., Any], most: int) -> Iterator[tuple[int, C
         count += 1
         if count == MOST_GENERATED:
             break
-    chosen = set(spread(count, most))
+    chosen = set(_chosen(name, count, most, only))
     _seeded()
     for index, item in enumerate(function()):
         if index > max(chosen, default=-1):
@@ -74,20 +83,24 @@ def _generated(function: Callable[..., Any], most: int) -> Iterator[tuple[int, C
             yield index, lambda call=call, arguments=arguments: call(*arguments)
 
 
-def _cases_of_function(name: str, function: Any, most: int) -> Iterator[tuple[str, Callable[[], Any]]]:
+def _cases_of_function(
+    name: str, function: Any, most: int, only: Collection[str] | None
+) -> Iterator[tuple[str, Callable[[], Any]]]:
     if inspect.isgeneratorfunction(inspect.unwrap(function)):
-        for index, call in _generated(function, most):
+        for index, call in _generated(name, function, most, only):
             yield f"{name}:{index + 1}", call
         return
     settings = _settings(function)
     if settings is None:
         yield name, function
         return
-    for index in spread(len(settings), most):
+    for index in _chosen(name, len(settings), most, only):
         yield f"{name}:{index + 1}", lambda index=index: function(*settings[index])
 
 
-def _cases_of_class(name: str, owner: type, most: int) -> Iterator[tuple[str, Callable[[], Any]]]:
+def _cases_of_class(
+    name: str, owner: type, most: int, only: Collection[str] | None
+) -> Iterator[tuple[str, Callable[[], Any]]]:
     def run(method: str, arguments: tuple[Any, ...]) -> None:
         instance = owner(method) if issubclass(owner, unittest.TestCase) else owner()
         try:
@@ -102,18 +115,20 @@ def _cases_of_class(name: str, owner: type, most: int) -> Iterator[tuple[str, Ca
         if not method.startswith("test") or not callable(function):
             continue
         if inspect.isgeneratorfunction(inspect.unwrap(function)):
-            for index, call in _generated(getattr(owner(), method), most):
+            for index, call in _generated(f"{name}.{method}", getattr(owner(), method), most, only):
                 yield f"{name}.{method}:{index + 1}", call
             continue
         settings = _settings(function)
         if settings is None:
             yield f"{name}.{method}", lambda method=method: run(method, ())
             continue
-        for index in spread(len(settings), most):
+        for index in _chosen(f"{name}.{method}", len(settings), most, only):
             yield f"{name}.{method}:{index + 1}", lambda method=method, values=settings[index]: run(method, values)
 
 
-def cases(module: ModuleType, most: int) -> Iterator[tuple[str, Callable[[], Any]]]:
+def cases(
+    module: ModuleType, most: int, only: Collection[str] | None = None
+) -> Iterator[tuple[str, Callable[[], Any]]]:
     """All cases of a module, `most` of each function with several; an error of a generator is a case that raises it."""
     for name, value in list(vars(module).items()):
         if getattr(value, "__module__", None) != module.__name__ and not isinstance(value, type):
@@ -128,10 +143,10 @@ def cases(module: ModuleType, most: int) -> Iterator[tuple[str, Callable[[], Any
                 if not (issubclass(value, unittest.TestCase) or name.startswith("Test")):
                     continue
                 getattr(value, "setUpClass", lambda: None)()
-                yield from _cases_of_class(name, value, most)
+                yield from _cases_of_class(name, value, most, only)
                 getattr(value, "tearDownClass", lambda: None)()
             elif callable(value) and name.startswith("test"):
-                yield from _cases_of_function(name, value, most)
+                yield from _cases_of_function(name, value, most, only)
         except Exception as error:
             yield f"{name}:collecting", lambda error=error: _raise(error)
 
@@ -225,7 +240,7 @@ def main() -> None:
         report(case="import", status=_ended(error), error=_described(error))
         return
     report(case="import", status="passed", error="")
-    for name, case in cases(module, int(most)):
+    for name, case in cases(module, int(most), only):
         if name in skip or (only is not None and name not in only):
             continue
         report(begin=name)

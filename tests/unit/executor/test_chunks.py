@@ -172,7 +172,7 @@ def test_chunks_of_two_types_are_a_failure_of_their_node() -> None:
     ((node, _, _, error),) = ran(chain(step("last", mixed)), size=3).failures
     assert node == "last"
     assert isinstance(error, SampleError) and error.sample == 3
-    assert "FLOAT of shape (1,) beside UINT8" in str(error)
+    assert "Inconsistent data: float of shape (1,) beside uint8" in str(error)
 
 
 def test_a_step_that_waits_runs_again_when_all_chunks_have_noted() -> None:

@@ -13,6 +13,6 @@ def numba_function(*inputs: object, **kwargs: object) -> Any:
     return _traced_call(_find_operator("numba_function"), inputs, kwargs)
 
 
-numba_function._schema_name = "NumbaFunction"  # type: ignore[attr-defined]
+numba_function._schema_name = "NumbaFuncImpl"  # type: ignore[attr-defined]
 
 __all__ = ["numba_function"]
