@@ -220,8 +220,9 @@ class DataNode:
         __lt__ = __le__ = __gt__ = __ge__ = _binary
         __neg__ = __pos__ = __invert__ = __abs__ = _unary
 
-    def __init__(self, source: OpCall, index: int = 0, device: str = "cpu") -> None:
-        self.source = source
+    def __init__(self, source: OpCall | str, index: int = 0, device: str = "cpu") -> None:
+        # Programs for NVIDIA DALI make nodes of a name alone, which stand for nothing.
+        self.source = OpCall("", device, (), {}, {}, source, 1) if isinstance(source, str) else source
         self.index = index
         self.device = device
 
