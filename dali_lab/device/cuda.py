@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.device.interface import Bytes, Device, Event, Stream
+from dali_lab.device.interface import Bytes, Device, Event, FilePart, Stream
 from dali_lab.device.memory import Arena
 from dali_lab.kernels.cuda import nvrtc
 from dali_lab.kernels.cuda.kernel import Variant
@@ -165,6 +167,7 @@ class CudaDevice(Device):
                 " (nvidia-smi shows them), end them or choose another one by device_id"
             ) from error
         self.decodes = _decodes(self)
+        self.reads_files = importlib.util.find_spec("kvikio") is not None
         self.arena = Arena(self)
         limit = os.environ.get("DALI_LAB_GPU_MEMORY")
         if limit:
@@ -269,6 +272,27 @@ class CudaDevice(Device):
         assert isinstance(stream, CudaStream)
         with self, stream.stream:
             yield
+
+    def read_files(self, stream: Stream, parts: Sequence[FilePart]) -> None:
+        """By KvikIO: GPUDirect Storage where the driver and the file system have it, else through its own buffers."""
+        import kvikio
+
+        assert isinstance(stream, CudaStream)
+        stream.record().synchronize()  # KvikIO reads at once: work that still uses this memory comes first
+        with contextlib.ExitStack() as files, self:
+            opened = {path: files.enter_context(kvikio.CuFile(path, "r")) for path in {part.path for part in parts}}
+            reads = [
+                (part, opened[part.path].pread(self._bytes(part.address, part.nbytes), part.nbytes, part.offset))
+                for part in parts
+            ]
+            short = [part for part, read in reads if read.get() != part.nbytes]
+        if short:
+            raise OSError(f"{short[0].path} ends before byte {short[0].offset + short[0].nbytes}")
+
+    def _bytes(self, address: int, nbytes: int) -> Any:
+        """Device memory as an array of bytes."""
+        memory = self.cupy.cuda.UnownedMemory(address, nbytes, self)
+        return self.cupy.ndarray((nbytes,), self.cupy.uint8, self.cupy.cuda.MemoryPointer(memory, 0))
 
     def relieve(self) -> None:
         with self:

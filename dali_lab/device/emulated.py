@@ -11,14 +11,14 @@ import bisect
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.device.interface import Bytes, Device, Event, Stream
+from dali_lab.device.interface import Bytes, Device, Event, FilePart, Stream
 from dali_lab.device.memory import ALIGNMENT, Arena
 from dali_lab.kernels.cuda import host
 from dali_lab.kernels.cuda.kernel import Variant
@@ -151,6 +151,19 @@ class EmulatedStream(Stream):
     def spoil(self, address: int, nbytes: int) -> None:
         """Write nonsense over memory that begins its life."""
         self._put("new memory", lambda: self.device.host(address, nbytes).fill(_POISON), writes=[address])
+
+    def read_file(self, part: FilePart) -> None:
+        """Read bytes of a file into memory."""
+
+        def read() -> None:
+            with open(part.path, "rb") as file:
+                file.seek(part.offset)
+                data = file.read(part.nbytes)
+            if len(data) != part.nbytes:
+                raise OSError(f"{part.path} ends before byte {part.offset + part.nbytes}")
+            self.device.host(part.address, part.nbytes)[...] = np.frombuffer(data, np.uint8)
+
+        self._put("a file", read, writes=[part.address])
 
     def put_work(self, work: Callable[[], None]) -> None:
         """Run a Python function in its turn; what memory it uses is not checked."""
@@ -323,6 +336,11 @@ class EmulatedDevice(Device):
             self.host(address, size).view(kind).reshape(shape) if size else np.empty(shape, kind)
             for address, size, shape in zip(batch.addresses.tolist(), sizes, shapes, strict=True)
         ]
+
+    def read_files(self, stream: Stream, parts: Sequence[FilePart]) -> None:
+        assert isinstance(stream, EmulatedStream)
+        for part in parts:
+            stream.read_file(part)
 
     def host_work(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
         assert isinstance(stream, EmulatedStream)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -114,6 +114,15 @@ class Stream(ABC):
         return self._marks.get(number)
 
 
+class FilePart(NamedTuple):
+    """Bytes of a file, and where they go in device memory."""
+
+    path: str
+    offset: int
+    address: int
+    nbytes: int
+
+
 class Device(ABC):
     """One device.
 
@@ -127,12 +136,15 @@ class Device(ABC):
         Where all of its memory comes from.
     decodes
         Whether nodes placed on "mixed" are run with the device; else they run on the CPU.
+    reads_files
+        Whether :meth:`read_files` is there.
     """
 
     kind: str
     index: int
     arena: Arena
     decodes: bool = True
+    reads_files: bool = False
 
     def __init__(self) -> None:
         self.slots: list[tuple[Event, Bytes]] = []
@@ -183,6 +195,16 @@ class Device(ABC):
     def host_work(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
         """The function to call when Python work on the stream has its turn."""
         return work
+
+    def read_files(self, stream: Stream, parts: Sequence[FilePart]) -> None:
+        """Read parts of files into device memory when the stream has its turn.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be read, or ends before its part; at once or when the stream is waited for.
+        """
+        raise NotImplementedError(f"{self.kind} devices do not read files")
 
     def relieve(self) -> None:  # noqa: B027 (most devices have nothing to do)
         """Ask other libraries of this process to give their unused device memory back."""

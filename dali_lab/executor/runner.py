@@ -27,6 +27,7 @@ from dali_lab.executor.settings import Settings
 from dali_lab.executor.sources.opening import open_sources, start_workers
 from dali_lab.graph.graph import Edge, Graph, bare
 from dali_lab.graph.passes import optimized
+from dali_lab.graph.passes.direct_reading import direct_reading
 from dali_lab.graph.passes.once import CachedPart, cached_part, decoder_cache, with_caches
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError, OperatorError
@@ -101,6 +102,8 @@ class Runner:
             above = asked.above
         if settings.cache != OFF:
             graph, part = _with_cache(graph, settings, device is not None)
+        elif device is not None and device.reads_files:
+            graph = direct_reading(graph)
         self.plan = make_plan(optimized(graph) if settings.optimize else graph, device=device)
         self.kept = attach_cache(self.plan, part, settings.cache, settings.cache_limit, above)
         self.expected = settings.expectations(len(graph.outputs))

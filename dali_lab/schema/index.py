@@ -11,6 +11,7 @@ BUILT_IN: dict[str, tuple[str, str]] = {
     "_conditional.split": ("conditional.split", "_conditional__Split"),
     "_conditional.validate_logical": ("conditional.logical", "_conditional__ValidateLogical"),
     "_expression": ("fused.expression", "_Expression"),
+    "_numpy_arrays": ("readers.arrays.on_device", "NumpyArrays"),
     "_random_window": ("fused.random_window", "_RandomWindow"),
     "_resize_normalize": ("fused.resize_normalize", "_ResizeNormalize"),
     "_shape": ("tensor.subscript", "_Shape"),
