@@ -129,8 +129,9 @@ def frames_of(length: int, rate: float, span: npt.NDArray[np.float64]) -> tuple[
     CodecError
         If nothing is left.
     """
-    start = int(span[0] * rate) if span[0] > 0 else 0
-    count = min(int(span[1] * rate) if span[1] >= 0 else length, length - start)
+    begin, lasts = span.tolist()  # numbers of Python, whose products overflow without a warning
+    start = int(min(begin * rate, length)) if begin > 0 else 0
+    count = min(int(min(lasts * rate, length)) if lasts >= 0 else length, length - start)
     if count <= 0:
         raise CodecError(f"no samples from {span[0]:g} s on: it lasts {length / rate:g} s")
     return start, count
