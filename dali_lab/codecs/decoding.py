@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dali_lab.codecs.backends import Backend, imagecodecs, libjpeg, nvimgcodec, opencv, pnm, rasters, simplejpeg
+from dali_lab.codecs.backends.reasons import ends_within_scan
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.job import Job, Mask, Table
 from dali_lab.codecs.plan import Route
@@ -55,9 +56,15 @@ def decode(job: Job, allocate: Callable[[Table], Batch], only: Mask | None = Non
 
 def along(job: Job, route: Route, which: list[int]) -> list[int]:
     """Send pictures along a route; those that no backend has decoded."""
+    cut_short: list[int] = []
     for step in route:
         backend = next((BACKENDS[name] for name in step if BACKENDS[name].available()), None)
         which = which if backend is None else backend.decode(job, which)
+        if which and backend is libjpeg:
+            # All others decode as far as the first did, and then refuse them as well.
+            cut_short = [index for index in which if ends_within_scan(job.data.array(index), job.headers[index])]
+            job.failures.update({index: CodecError("truncated JPEG") for index in cut_short})
+            which = [index for index in which if index not in cut_short]
         if not which:
             break
-    return which
+    return [*cut_short, *which]

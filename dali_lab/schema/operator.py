@@ -180,7 +180,10 @@ class Operator:
                 table["_group"] = GROUP
             if not cls.source:
                 table["_random_state"] = RANDOM_STATE
-        cls.argument_table = {**table, **{k: v for k, v in common_arguments().items() if k not in table}}
+        common = dict(common_arguments())
+        if cls.syntax:  # what is written as an expression or a statement has no room for it
+            del common["on_error"]
+        cls.argument_table = {**table, **{k: v for k, v in common.items() if k not in table}}
 
     def __init__(
         self, values: Mapping[str, Any], connected: Iterable[str] = (), node: str = "", device: str = "cpu"

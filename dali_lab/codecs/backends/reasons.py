@@ -16,6 +16,11 @@ def is_cut_off(data: Buffer, header: Header) -> bool:
     return header.format == JPEG and b"\xff\xd9" not in bytes(data[-_END_OF_JPEG:])
 
 
+def ends_within_scan(data: Buffer, header: Header) -> bool:
+    """Whether a baseline JPEG that could not be decoded ends where its picture goes on, and not in zeros."""
+    return is_cut_off(data, header) and not header.progressive and any(bytes(data[-16:]))
+
+
 def reason(data: Buffer, header: Header) -> CodecError:
     """Of a JPEG, TIFF or BMP."""
     if header.format != JPEG:
