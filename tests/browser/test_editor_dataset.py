@@ -24,6 +24,21 @@ def test_samples_are_found_in_the_dataset_and_pinned(tab: Tab) -> None:
     tab.wait(lambda: "chelsea.jpg" in first.inner_text(), "the samples do not come in turn again")
 
 
+def test_a_probe_says_whether_augmentations_help(tab: Tab) -> None:
+    page = tab.page
+    page.locator('[data-command="probe"]').first.click()
+    dialog = tab.dialog("probe")
+    dialog.get_by_label("Seeds").select_option("1")
+    dialog.get_by_label("Epochs").select_option("4")
+    dialog.get_by_test_id("start-probe").click()
+    dialog.get_by_test_id("probe-progress").wait_for()
+    dialog.get_by_role("button", name="Go on in the background").click()
+    page.get_by_test_id("status-probe").or_(page.get_by_role("button", name="Show the curves")).first.wait_for()
+    page.locator('[data-command="probe"]').first.click()
+    tab.wait(lambda: "One seed cannot tell" in dialog.get_by_test_id("probe-outcome").inner_text(), "no outcome")
+    assert dialog.get_by_test_id("probe-curves").locator("polyline.seed").count() == 2
+
+
 def test_a_path_is_typed_and_a_gallery_entry_opened(tab: Tab) -> None:
     page = tab.page
     page.locator('[data-command="open"]').first.click()

@@ -70,6 +70,7 @@ class Capabilities(Wire):
     sweep: bool = False
     compare: bool = False
     dataset: bool = False
+    probe: bool = False
     open: bool = False
     save: bool = False
     list_files: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dali_lab.studio.protocol import caches, checks, connections, datasets, documents, gallery, previews
+from dali_lab.studio.protocol import caches, checks, connections, datasets, documents, gallery, previews, probes
 from dali_lab.studio.protocol.catalogue import CatalogueData
 from dali_lab.studio.protocol.values import Wire
 
@@ -39,6 +39,7 @@ METHODS = {
     "cache": Method(caches.CacheRequest, previews.RunStarted),
     "dataset": Method(datasets.DatasetRequest, datasets.DatasetPage),
     "distribution": Method(datasets.DistributionRequest, previews.RunStarted),
+    "probe": Method(probes.ProbeRequest, previews.RunStarted),
     "sweep": Method(previews.SweepRequest, previews.Swept),
     "compare": Method(previews.CompareRequest, previews.Compared),
     "gallery.list": Method(connections.Empty, gallery.GalleryList),
@@ -71,5 +72,7 @@ EVENTS: dict[str, type[Wire]] = {
     "cache.done": caches.CacheDone,
     "distribution.progress": datasets.DistributionProgress,
     "distribution.done": datasets.DistributionDone,
+    "probe.progress": probes.ProbeProgress,
+    "probe.done": probes.ProbeDone,
 }
 EVENT_NAMES = {kind: name for name, kind in EVENTS.items()}

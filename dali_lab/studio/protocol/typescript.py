@@ -20,6 +20,7 @@ from dali_lab.studio.protocol import (
     documents,
     gallery,
     previews,
+    probes,
     values,
 )
 from dali_lab.studio.protocol.methods import EVENTS, METHODS
@@ -51,7 +52,7 @@ _WITH_NULLS |= {kind for kind in vars(catalogue).values() if inspect.isclass(kin
 def text() -> str:
     """The content of the generated file."""
     parts = [_HEAD.format(version=values.VERSION)]
-    for module in (values, documents, connections, previews, checks, caches, datasets, catalogue, gallery):
+    for module in (values, documents, connections, previews, checks, caches, datasets, probes, catalogue, gallery):
         for name, kind in vars(module).items():
             own = inspect.isclass(kind) and kind.__module__ == module.__name__ and name != "Wire"
             if own and (issubclass(kind, Struct) or is_typeddict(kind)) and not name.startswith("_"):

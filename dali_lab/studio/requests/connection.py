@@ -77,8 +77,8 @@ def _greeting(workspace: Workspace) -> Hello:
     with workspace.lock:
         opened, read_only = workspace.store.opened(), workspace.store.read_only
     capabilities = Capabilities(
-        preview=True, run=True, check=True, validate=True, sweep=True, compare=True, dataset=True, open=True, save=True,
-        list_files=True, gallery_page=True, cluster=cluster_address(),
+        preview=True, run=True, check=True, validate=True, sweep=True, compare=True, dataset=True, probe=True,
+        open=True, save=True, list_files=True, gallery_page=True, cluster=cluster_address(),
         select=workspace.on_select is not None,
         samples=[sample.entry() for sample in workspace.samples.values()],
         gallery=[sample.entry() for sample in workspace.gallery_samples.values()],

@@ -29,6 +29,7 @@ from dali_lab.studio.protocol.previews import (
     RunStarted,
     SweepRequest,
 )
+from dali_lab.studio.protocol.probes import ProbeRequest
 from dali_lab.studio.protocol.values import Wire
 from dali_lab.studio.requests.table import handles
 from dali_lab.studio.workspace import Workspace
@@ -105,7 +106,15 @@ def distribution(workspace: Workspace, request: Request, params: DistributionReq
     _alone(workspace, request, params, distribution_events)
 
 
-L = TypeVar("L", RunRequest, CheckRequest, CacheRequest, DistributionRequest)
+@handles("probe", ProbeRequest)
+def probe(workspace: Workspace, request: Request, params: ProbeRequest) -> None:
+    """Train a small network with and without augmentations; no run goes on meanwhile."""
+    from dali_lab.studio.probing.events import probe_events
+
+    _alone(workspace, request, params, probe_events)
+
+
+L = TypeVar("L", RunRequest, CheckRequest, CacheRequest, DistributionRequest, ProbeRequest)
 
 
 def _alone(

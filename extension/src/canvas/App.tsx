@@ -23,6 +23,7 @@ import { Canvas } from './Canvas';
 import { EditorContext, useEditor, useHint, usePanels, useValue } from './context';
 import { DatasetDialog } from './dataset/DatasetDialog';
 import { ExportDialog } from './dialogs/ExportDialog';
+import { ProbeDialog } from './dialogs/ProbeDialog';
 import { OpenDialog, PathDialog, SaveDialog } from './dialogs/FileDialogs';
 import {
   CommandsDialog,
@@ -234,6 +235,7 @@ const DIALOGS: Record<DialogName, ComponentType<{ onClose: () => void }>> = {
   history: HistoryDialog,
   pipeline: PipelineDialog,
   dataset: DatasetDialog,
+  probe: ProbeDialog,
 };
 
 function Dialogs() {

@@ -20,6 +20,7 @@ export function StatusLine() {
   const selected = useValue(editor.selection, (selection) => selection.nodes.size);
   const problems = useValue(editor.problems);
   const run = useValue(editor.jobs, ({ run }) => run);
+  const probe = useValue(editor.jobs, ({ probe }) => probe);
   const last = useValue(editor.jobs, ({ lastRun }) => lastRun);
   const failing = [...editor.previews.nodes].filter((id) => editor.previews.result(id)?.error).length;
   const errors = Math.max(failing, problems.filter(({ severity }) => severity === 'error').length);
@@ -54,6 +55,18 @@ export function StatusLine() {
           ? tn('%1 node, %2 selected', '%1 nodes, %2 selected', count, selected)
           : tn('%1 node', '%1 nodes', count)}
       </span>
+      {probe && (
+        <button
+          type="button"
+          className="status-problems"
+          data-testid="status-probe"
+          title={t('Show the curves')}
+          onClick={() => editor.prompts.patch({ dialog: 'probe' })}
+        >
+          <progress max={probe.total} value={probe.done} aria-label={t('Progress of the probe')} />
+          {probe.left === null ? t('probe') : t('probe, %1 s left', Math.ceil(probe.left))}
+        </button>
+      )}
       {preview.progress ? (
         <span className="status-progress">
           <progress max={preview.progress.total} value={preview.progress.done} aria-label={t('Preview')} />

@@ -81,6 +81,7 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
         </span>
         <Button id="step" icon="step" />
         {info.capabilities.dataset === true && <Button id="dataset" icon="dataset" />}
+        {info.capabilities.probe === true && <Button id="probe" icon="probe" />}
       </div>
       <Seed />
       <span className="divider" />

@@ -16,6 +16,7 @@ const PATHS: Record<string, ReactNode> = {
   open: <path d="M2 12.5v-9h4l1.5 2H14v2M2 12.5l1.8-5H15l-1.8 5z" />,
   save: <path d="M2.5 2.5h8.5l2.5 2.5v8.5h-11zM5 2.5v3.5h5v-3.5M5 13.5v-4h6v4" />,
   export: <path d="M8 10V2M5 4.8 8 2l3 2.8M3 8.5v5h10v-5" />,
+  probe: <path d="M2.5 2v11.5H14M4.500 10.500l2.500-2 2.500 1 4-5.500" />,
   new: <path d="M4 1.5h5l3.5 3.5v9.5H4zM9 1.5v3.5h3.5" />,
   arrange: <path d="M1.5 5.5h4v5h-4zM10.5 2h4v4h-4zM10.5 10h4v4h-4zM5.5 8H8M8 4v8M8 4h2.5M8 12h2.5" />,
   fit: <path d="M2 5.5V2h3.5M10.5 2H14v3.5M14 10.5V14h-3.5M5.5 14H2v-3.5" />,

@@ -112,6 +112,8 @@ export class Editor {
     lastDistribution: null,
     cache: null,
     lastCache: null,
+    probe: null,
+    lastProbe: null,
   });
   /** Nodes from readers on whose results are the same in every epoch. */
   readonly unchanging = new Observable<ReadonlySet<string>>(new Set());
@@ -288,7 +290,7 @@ export class Editor {
     }
     this.board.settle();
     this.batch.patch({ iteration: 0, pins: null });
-    this.jobs.patch({ lastRun: null, lastCheck: null, lastCache: null });
+    this.jobs.patch({ lastRun: null, lastCheck: null, lastCache: null, lastProbe: null });
     this.canvas?.release();
     this.selection.set(NO_SELECTION);
     this.previews.clear();

@@ -2,12 +2,15 @@
 import type { Changes } from './changes';
 import type { Editor } from './editor';
 import { t } from './language';
+import { verdict } from './probes';
 import type {
   CacheDone,
   CheckDone,
   CheckProgress,
   DistributionDone,
   Opened,
+  ProbeDone,
+  ProbeProgress,
   Problems,
   RunDone,
   SessionEvent,
@@ -109,6 +112,22 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       editor.jobs.patch({ cache: null, ...(done.status === 'done' ? { lastCache: done } : {}) });
       if (done.error)
         editor.notify('error', t('The cache was not measured: %1', done.error.message), { about: 'run' });
+      break;
+    }
+    case 'probe.progress': {
+      const progress = params as ProbeProgress;
+      if (editor.jobs.get().probe?.run === progress.run) editor.jobs.patch({ probe: progress });
+      break;
+    }
+    case 'probe.done': {
+      const done = params as ProbeDone;
+      if (editor.jobs.get().probe?.run !== done.run) break;
+      editor.jobs.patch({ probe: null, ...(done.status === 'done' ? { lastProbe: done } : {}) });
+      if (done.error) editor.notify('error', t('The probe ended: %1', done.error.message));
+      else if (done.status === 'done' && editor.prompts.get().dialog !== 'probe')
+        editor.notify('info', verdict(done), {
+          actions: [{ title: t('Show the curves'), run: () => editor.prompts.patch({ dialog: 'probe' }) }],
+        });
       break;
     }
     case 'check.progress': {

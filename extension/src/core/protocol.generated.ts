@@ -374,6 +374,7 @@ export interface Capabilities {
   sweep?: boolean;
   compare?: boolean;
   dataset?: boolean;
+  probe?: boolean;
   open?: boolean;
   save?: boolean;
   list_files?: boolean;
@@ -821,6 +822,49 @@ export interface DistributionDone {
   error?: SessionError;
 }
 
+/** Train on the labelled folder that a node's pictures come from; `probe.progress` and `probe.done` follow. `nodes` are the steps in question, by default all that depend on chance; `side` is the height and width that pictures are brought to, and `samples` the most that are used. */
+export interface ProbeRequest {
+  run: number;
+  node: string;
+  output?: number;
+  nodes?: string[] | null;
+  seeds?: number;
+  epochs?: number;
+  samples?: number;
+  side?: number;
+}
+
+/** The share of right answers on pictures that were held back, after each epoch of one training. */
+export interface ProbeCurve {
+  augmented: boolean;
+  seed: number;
+  accuracies: number[];
+}
+
+/** Epochs done, of all trainings; seconds left, once they can be told; the curves so far. */
+export interface ProbeProgress {
+  run: number;
+  done: number;
+  total: number;
+  left: number | null;
+  curves: ProbeCurve[];
+}
+
+/** The curves; `difference` is the mean over the seeds of the last accuracy with less that without. `spread` is the standard deviation of that difference from seed to seed, where there are several. */
+export interface ProbeDone {
+  run: number;
+  status: 'done' | 'cancelled' | 'failed';
+  curves?: ProbeCurve[];
+  difference?: number;
+  spread?: number;
+  training?: number;
+  measured?: number;
+  classes?: number;
+  nodes?: string[];
+  seconds?: number;
+  error?: SessionError;
+}
+
 /** A family of operators, with its colour and icon. */
 export interface Family {
   name: string;
@@ -1118,6 +1162,7 @@ export interface Methods {
   cache: { params: CacheRequest; result: RunStarted };
   dataset: { params: DatasetRequest; result: DatasetPage };
   distribution: { params: DistributionRequest; result: RunStarted };
+  probe: { params: ProbeRequest; result: RunStarted };
   sweep: { params: SweepRequest; result: Swept };
   compare: { params: CompareRequest; result: Compared };
   'gallery.list': { params: Empty; result: GalleryList };
@@ -1152,4 +1197,6 @@ export interface Events {
   'cache.done': CacheDone;
   'distribution.progress': DistributionProgress;
   'distribution.done': DistributionDone;
+  'probe.progress': ProbeProgress;
+  'probe.done': ProbeDone;
 }

@@ -9,6 +9,8 @@ import type {
   CheckDone,
   CheckProgress,
   FileInfo,
+  ProbeDone,
+  ProbeProgress,
   ProgramPipeline,
   RunDone,
 } from './protocol';
@@ -75,7 +77,7 @@ export interface Program {
 }
 
 export type DialogName =
-  'open' | 'save' | 'export' | 'shortcuts' | 'commands' | 'history' | 'pipeline' | 'dataset';
+  'open' | 'save' | 'export' | 'shortcuts' | 'commands' | 'history' | 'pipeline' | 'dataset' | 'probe';
 
 /** Keys of commands, by their id, where the host has others than the table of commands. */
 export type Keymap = ReadonlyMap<string, readonly string[]>;
@@ -205,4 +207,7 @@ export interface JobState {
   /** The number of the measurement of a cache that goes on, and the result of the last one. */
   cache: number | null;
   lastCache: CacheDone | null;
+  /** The trainings with and without augmentations that go on, and the outcome of the last ones. */
+  probe: ProbeProgress | null;
+  lastProbe: ProbeDone | null;
 }

@@ -1,7 +1,7 @@
 /** Commands about batches: run, stopped, stepped through. */
 import * as files from '../files';
 import { msg } from '../language';
-import { inSection } from './command';
+import { inSection, opens } from './command';
 
 export const RUN = inSection('Run', [
   {
@@ -27,6 +27,13 @@ export const RUN = inSection('Run', [
     keys: ['Mod+.'],
     enabled: ({ jobs, previews }) => jobs.get().run !== null || previews.status.get().running,
     run: files.stop,
+  },
+  {
+    id: 'probe',
+    label: msg('Does it help?'),
+    caption: msg('Train a small network with and without augmentations'),
+    enabled: ({ session }) => session.get().capabilities.probe === true,
+    run: opens('probe'),
   },
   { id: 'preview', label: msg('Preview again'), run: (editor) => editor.previews.ask() },
   {

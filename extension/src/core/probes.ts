@@ -1,0 +1,80 @@
+/** Probes: a small network trained with and without augmentations, begun and stopped, and what it found in words. */
+import { lineage, parseEdge, type GraphDocument, type OutputRef } from './document';
+import type { Editor } from './editor';
+import { t } from './language';
+import type { ProbeCurve, ProbeDone } from './protocol.generated';
+
+export interface ProbeSettings {
+  nodes: readonly string[];
+  seeds: number;
+  epochs: number;
+  samples: number;
+}
+
+/** The pictures that a probe trains on: the first output of the graph, else what the tray shows; null without any. */
+export function probed(editor: Editor): OutputRef | null {
+  const { outputs, nodes } = editor.history.document;
+  const marked = outputs.map(parseEdge).find(({ node }) => nodes[node]);
+  return marked ?? (editor.trayNode === null ? null : { node: editor.trayNode, output: 0 });
+}
+
+/** The steps before a node whose result depends on chance, in the order of the work. */
+export function randomSteps(editor: Editor, id: string): string[] {
+  const document: GraphDocument = editor.history.document;
+  const catalogue = editor.catalogue.get();
+  const operator = (name: string) => catalogue?.operator(document.nodes[name]?.op ?? '');
+  const reads = (name: string): boolean =>
+    lineage(document, name).some((each) => operator(each)?.name.includes('readers.'));
+  const draws = (name: string): boolean =>
+    !reads(name) && lineage(document, name).some((each) => operator(each)?.random === true);
+  return lineage(document, id).filter((name) => {
+    const node = document.nodes[name];
+    if (!node || (node.inputs ?? []).length === 0 || !reads(name)) return false;
+    const connected = Object.values(node.connections ?? {}).map((reference) => parseEdge(reference).node);
+    return operator(name)?.random === true || connected.some(draws);
+  });
+}
+
+export async function startProbe(editor: Editor, settings: ProbeSettings): Promise<void> {
+  const { run: running, check, distribution, probe } = editor.jobs.get();
+  const output = probed(editor);
+  if (running || check || distribution || probe || output === null) return;
+  const run = editor.previews.newRun();
+  editor.sync.flush();
+  const total = 2 * settings.seeds * settings.epochs;
+  editor.jobs.patch({ probe: { run, done: 0, total, left: null, curves: [] } });
+  try {
+    await editor.connection.call('probe', { run, ...output, ...settings });
+  } catch (error) {
+    editor.jobs.patch({ probe: null });
+    editor.report(error, t('The probe did not start'));
+  }
+}
+
+export function stopProbe(editor: Editor): void {
+  const { probe } = editor.jobs.get();
+  if (probe) editor.connection.call('cancel', { run: probe.run }).catch(() => undefined);
+}
+
+export const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+
+/** Mean of the last accuracies with or without the steps. */
+export function lastAccuracy(curves: readonly ProbeCurve[], augmented: boolean): number | null {
+  const last = curves
+    .filter((curve) => curve.augmented === augmented)
+    .map(({ accuracies }) => accuracies.at(-1))
+    .filter((accuracy) => accuracy !== undefined);
+  return last.length === 0 ? null : last.reduce((sum, each) => sum + each, 0) / last.length;
+}
+
+/** The answer to "does it help?" in a sentence. */
+export function verdict({ difference, spread }: Pick<ProbeDone, 'difference' | 'spread'>): string {
+  if (difference === undefined) return '';
+  const points = Math.abs(100 * difference).toFixed(1);
+  if (spread === undefined) return t('One seed cannot tell a difference from chance. Try several.');
+  if (Math.abs(difference) <= spread)
+    return t('No difference that stands out from the spread between seeds.');
+  return difference > 0
+    ? t('It helps here: %1 points more right answers.', points)
+    : t('It hurts here: %1 points fewer right answers.', points);
+}
