@@ -21,32 +21,24 @@ def invert(out: Any, image: Any) -> None:
 
 def invert_batch(outs: Any, images: Any) -> None:
     for index in range(len(outs)):
-        outs[index][:] = 255 - images[index][:]
+        out, image = outs[index], images[index]
+        for i, j, k in np.ndindex(image.shape):
+            out[i, j, k] = 255 - image[i, j, k]
 
 
-def transpose(out: Any, image: Any) -> None:
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[i, j] = image[j, i]
-
-
-def transposed_shapes(outs: Any, ins: Any) -> None:
-    for index in range(len(outs[0])):
-        outs[0][index][0] = ins[0][index][1]
-        outs[0][index][1] = ins[0][index][0]
-        outs[0][index][2] = ins[0][index][2]
-
-
-def measure(rows: Any, halves: Any, image: Any) -> None:
+def measure(rows: Any, turned: Any, image: Any) -> None:
     for i in range(image.shape[0]):
         rows[i] = image[i].sum()
-    halves[:] = image[:] * np.float32(0.5)
+    for i, j, k in np.ndindex(turned.shape):
+        turned[i, j, k] = image[j, i, k] * np.float32(0.5)
 
 
 def measured_shapes(outs: Any, ins: Any) -> None:
     for index in range(len(ins[0])):
         outs[0][index][0] = ins[0][index][0]
-        outs[1][index][:] = ins[0][index][:]
+        outs[1][index][0] = ins[0][index][1]
+        outs[1][index][1] = ins[0][index][0]
+        outs[1][index][2] = ins[0][index][2]
 
 
 def broken(out: Any, image: Any) -> None:
@@ -57,7 +49,6 @@ ONE = {"in_types": ["UINT8"], "out_types": ["UINT8"], "ins_ndim": [3], "outs_ndi
 PROGRAMS: dict[str, dict[str, Any]] = {
     "sample": {**ONE, "run_fn": invert},
     "batch": {**ONE, "run_fn": invert_batch, "batch_processing": True},
-    "setup": {**ONE, "run_fn": transpose, "setup_fn": transposed_shapes},
     "outputs": {
         **ONE,
         "run_fn": measure,

@@ -49,6 +49,16 @@ def test_garbage_costs_nobody_else_anything(session: Session, kind: str, caplog:
     other = Client(session)
     other.call("ping")
     url = f"ws://127.0.0.1:{server.port}/ws"
+
+    def answers() -> tuple[float, float]:
+        """Seconds that a request of another client and a page take."""
+        began = time.monotonic()
+        other.call("ping")
+        pinged = time.monotonic()
+        assert attacker.ask("/favicon.ico", Cookie=cookie).status in (200, 404)
+        return pinged - began, time.monotonic() - pinged
+
+    quiet = [answers() for _ in range(5)]
     memory = psutil.Process().memory_info
     before = memory().rss
     command = [sys.executable, "-m", "tests.unit.studio.flood", url, cookie, token, kind, str(SECONDS)]
@@ -57,19 +67,17 @@ def test_garbage_costs_nobody_else_anything(session: Session, kind: str, caplog:
             caplog.at_level(logging.WARNING),
             subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=subprocess.PIPE, text=True) as flood,
         ):
-            pings, pages = [], []
+            flooded = []
             while flood.poll() is None:
-                began = time.monotonic()
-                other.call("ping")
-                pings.append(time.monotonic() - began)
-                began = time.monotonic()
-                assert attacker.ask("/favicon.ico", Cookie=cookie).status in (200, 404)
-                pages.append(time.monotonic() - began)
+                flooded.append(answers())
                 time.sleep(0.02)
             assert flood.stdout is not None
             sent = int(flood.stdout.read())
         assert sent, "nothing was tried"
-        assert statistics.median(pings) < 0.5 and statistics.median(pages) < 1.0
+        for index, limit in enumerate((0.5, 1.0)):
+            # The machine may have other work: what was slow before may be slow now.
+            usual, now = (statistics.median(times[index] for times in taken) for taken in (quiet, flooded))
+            assert now < limit + 4 * usual
         assert memory().rss - before < 200 << 20
         assert sum(len(record.getMessage()) for record in caplog.records) < 1 << 20, "the log is not filled"
     finally:
