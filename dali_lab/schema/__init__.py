@@ -1,9 +1,10 @@
 """Operator declarations: the base class, arguments, the registry, and all that is derived from them."""
 
-from dali_lab.schema.arguments import REQUIRED, Arg, Input, Output
+from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
 from dali_lab.schema.operator import Operator
+from dali_lab.schema.ports import Input, Output
 from dali_lab.schema.presets import (
     choice,
     degrees,

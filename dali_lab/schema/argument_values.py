@@ -14,7 +14,7 @@ from dali_lab.kernels.streams import GeneratorState
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import NO_TYPE, DALIDataType
 from dali_lab.model.errors import OperatorError, SampleError
-from dali_lab.schema.arguments import any_of
+from dali_lab.schema.ports import any_of
 
 if TYPE_CHECKING:
     from dali_lab.schema.operator import Operator

@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from dali_lab.model import dtypes
-from dali_lab.schema.arguments import REQUIRED, Arg, Input, Output
+from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.everyday import other_names
 from dali_lab.schema.families import COMMON, FAMILIES, find_family, palette_name
 from dali_lab.schema.operator import Operator
+from dali_lab.schema.ports import Input, Output
 from dali_lab.schema.registry import all_operators, is_built_in
 
 VERSION = 1

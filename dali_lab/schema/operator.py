@@ -14,10 +14,11 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import ArgumentError
 from dali_lab.model.references import PythonReference
-from dali_lab.schema.arguments import GROUP, RANDOM_STATE, REQUIRED, SEED, Arg, Input, Output, common_arguments
+from dali_lab.schema.arguments import GROUP, RANDOM_STATE, REQUIRED, SEED, Arg, common_arguments
 from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
 from dali_lab.schema.external import External
+from dali_lab.schema.ports import Input, Output
 from dali_lab.schema.rules import Rule
 from dali_lab.schema.source import Source
 

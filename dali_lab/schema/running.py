@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch, rows_of
 from dali_lab.model.errors import DaliLabError, InputError, OperatorError, as_ours
-from dali_lab.schema.arguments import Input, any_of
 from dali_lab.schema.call import Call, Wait
 from dali_lab.schema.operator import Operator
+from dali_lab.schema.ports import Input, any_of
 
 
 def run_operator(

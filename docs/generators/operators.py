@@ -10,10 +10,11 @@ from pathlib import Path
 
 from dali_lab.gallery import Entry, load_gallery
 from dali_lab.model.dtypes import NamedEnum
-from dali_lab.schema.arguments import REQUIRED, Arg, any_of
+from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.everyday import other_names
 from dali_lab.schema.families import FAMILIES, find_family
 from dali_lab.schema.operator import Operator
+from dali_lab.schema.ports import any_of
 from dali_lab.schema.reference import argument_text, example
 from dali_lab.schema.registry import all_operators
 from generators.files import copy_file, remove_others, write_page

@@ -13,7 +13,7 @@ from dali_lab.model.dtypes import FLOAT, FLOAT64, INT32
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import need_elements
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, integer, number, register, samples
-from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.ports import INTEGERS
 from dali_lab.schema.samples import Array
 
 

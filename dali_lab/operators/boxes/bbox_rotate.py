@@ -24,7 +24,7 @@ from dali_lab.operators.boxes.coordinates import (
 )
 from dali_lab.operators.geometry.warping import SIZE_TYPES
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register
-from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.ports import INTEGERS
 from dali_lab.schema.presets import choice, flag, fraction, integers, number, numbers
 
 Coordinates = npt.NDArray[np.float32]

@@ -13,8 +13,8 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
 from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT64, INT64, UINT8
 from dali_lab.schema import Call, Case, ErrorCase, Input, OneOf, Operator, Output, integer, number, register
-from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.operator import PerSample
+from dali_lab.schema.ports import INTEGERS
 
 
 @register

@@ -12,7 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, numpy_dtype
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
-from dali_lab.schema.arguments import NUMBERS
+from dali_lab.schema.ports import NUMBERS
 from dali_lab.schema.presets import integers, numbers
 
 

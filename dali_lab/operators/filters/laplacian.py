@@ -13,7 +13,7 @@ from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
-from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.ports import INTEGERS
 from dali_lab.schema.presets import flag, integers, numbers
 
 LARGEST = 31

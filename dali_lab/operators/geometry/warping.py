@@ -11,7 +11,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT8, INT16, INT32, INTERP_LINEAR, INTERP_NN, UINT8, DALIDataType, numpy_dtype
 from dali_lab.operators.geometry.windows import half_away
 from dali_lab.schema import Arg, Call, Input, Operator, Output, numbers, pixel_value
-from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.ports import INTEGERS
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 SIZE_TYPES = (FLOAT, *(dtype for dtype in INTEGERS if dtype not in (INT8, UINT8)))

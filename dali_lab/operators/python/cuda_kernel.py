@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.ports import INTEGERS
 from dali_lab.schema.presets import integers, numbers, string
 
 _EXAMPLE = "__device__ void dali_lab_example(const Sample& s, i64 i) { s.out[i] = s.in0[i] * s.numbers[0]; }"

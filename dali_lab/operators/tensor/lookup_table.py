@@ -13,7 +13,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, integers, numbers, register, samples
-from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.ports import INTEGERS
 from dali_lab.schema.presets import number
 
 MAX_KEY = 65535

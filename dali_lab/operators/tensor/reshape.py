@@ -16,7 +16,7 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.model.promotion import is_integer
 from dali_lab.operators.tensor.shapes_of_output import check_layout, integer_table
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, OneOf, Operator, Output, PerSample, register, samples
-from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.ports import INTEGERS
 from dali_lab.schema.presets import integers, numbers
 
 _INPUTS = (

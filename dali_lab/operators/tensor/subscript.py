@@ -14,7 +14,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.promotion import is_integer
 from dali_lab.operators.tensor.shapes_of_output import integer_table
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
-from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.ports import INTEGERS
 from dali_lab.schema.presets import integer
 
 

@@ -21,7 +21,8 @@ from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.schema import Arg, Call, Output, choice, flag, register, strings
-from dali_lab.schema.arguments import INTEGERS, REQUIRED
+from dali_lab.schema.arguments import REQUIRED
+from dali_lab.schema.ports import INTEGERS
 
 if TYPE_CHECKING:
     from dali_lab.operators.readers.unmatched import Unmatched
