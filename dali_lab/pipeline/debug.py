@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError, GraphError
 from dali_lab.model.incoming import incoming_batch
 from dali_lab.model.tensor_list import TensorListCPU, TensorListGPU
-from dali_lab.model.user_code import user_line
+from dali_lab.model.user_code import user_line, user_stacklevel
 from dali_lab.pipeline.definition import as_outputs
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.operator import Operator
@@ -101,6 +102,12 @@ class DebugPipeline(Pipeline):
 
     def __init__(self, function: Callable[[], Any], conditionals: bool = False, **settings: Any) -> None:
         super().__init__(**settings)
+        if self.on_error != "raise":
+            warnings.warn(
+                f"on_error={self.on_error!r} has no effect in debug mode: an operator that fails raises its error",
+                UserWarning,
+                stacklevel=user_stacklevel(),
+            )
         self._function = function
         self._conditionals = conditionals
         self._places: list[_Place] = []

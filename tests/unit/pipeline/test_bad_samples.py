@@ -635,3 +635,13 @@ def test_a_node_may_raise_where_the_pipeline_replaces_and_others_skip(folder: Pa
     with pipeline:
         pipeline.set_outputs(fn.external_source(source, batch=False, on_error="replace"))
     assert [int(row) for batch in run(pipeline, 2) for row in batch] == [0, 2, 2, 3, 4, 5, 6, 7, 9, 9, 10, 11]
+
+
+def test_debug_mode_says_that_it_raises(folder: Path) -> None:
+    _, files = damaged(PLAIN, folder)
+    with pytest.warns(UserWarning, match="no effect in debug mode"):
+        pipeline = pipeline_def(trained, batch_size=SIZE, num_threads=1, device_id=None, on_error="skip", debug=True)(
+            files, range(TOTAL)
+        )
+    with pytest.raises(DaliLabError, match="truncated"):
+        pipeline.run()
