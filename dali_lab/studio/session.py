@@ -8,6 +8,7 @@ import msgspec
 
 from dali_lab.studio.connections import Port, Request
 from dali_lab.studio.errors import DocumentError
+from dali_lab.studio.protocol.values import MOST_LEVELS, too_deep
 from dali_lab.studio.requests import HANDLERS
 from dali_lab.studio.workspace import Workspace
 
@@ -58,6 +59,8 @@ def parameters(params: object, kind: type[Any]) -> Any:
     msgspec.ValidationError
         If they are not what the method takes; it names the field.
     """
+    if too_deep(params):
+        raise msgspec.ValidationError(f"it has over {MOST_LEVELS} lists and objects in each other")
     try:
         return msgspec.convert(params if isinstance(params, dict) else {}, kind)
     except UnicodeEncodeError as error:

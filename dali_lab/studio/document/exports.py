@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dali_lab.formats import FORMATS, Format, dumps
 from dali_lab.formats.disk import PathLike
-from dali_lab.formats.others import LIBRARIES
+from dali_lab.formats.others.programs import LIBRARIES
 from dali_lab.formats.paths import beside, placing
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import Problem

@@ -20,7 +20,7 @@ from dali_lab.model.references import PythonReference
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.protocol.documents import Document, GraphNode
-from dali_lab.studio.protocol.values import EdgeRef
+from dali_lab.studio.protocol.values import MOST_LEVELS, EdgeRef, too_deep
 
 
 def empty_document() -> Document:
@@ -45,6 +45,8 @@ def checked(data: object) -> Document:
     """
     if not isinstance(data, dict):
         raise DocumentError("This file holds no graph: it should be a JSON object.", "unreadable")
+    if too_deep(data):
+        raise DocumentError(f"There are over {MOST_LEVELS} lists and objects in each other here.", "unreadable")
     if data.get("format", FORMAT) != FORMAT:
         raise DocumentError(f"This file says that it is a {data['format']!r}, not a {FORMAT!r}.", "unreadable")
     version = data.get("version", VERSION)

@@ -11,6 +11,8 @@ from dali_lab.studio.errors import sentence
 
 VERSION = 1
 """Version of the protocol."""
+MOST_LEVELS = 64
+"""Lists and objects in each other, in a message or a document."""
 
 JsonObject: TypeAlias = dict[str, Any]
 Value: TypeAlias = Annotated[
@@ -98,6 +100,17 @@ class SessionError(Wire):
         if not isinstance(error, DaliLabError):
             return cls(sentence(str(error) or type(error).__name__), code=code)
         return cls(sentence(error.message), error.node, error.argument, error.source, error.origin, code)
+
+
+def too_deep(value: object) -> bool:
+    """Whether more lists and objects are in each other than Python's functions for them can follow."""
+    level = [value]
+    for _ in range(MOST_LEVELS):
+        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list))]
+        level = [item for items in inner for item in items if isinstance(item, (dict, list))]
+        if not level:
+            return False
+    return True
 
 
 def within(value: int, low: int, high: int) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -204,6 +206,19 @@ def test_requests_that_make_no_sense_are_answered(open_session: Open, folder: Pa
     session.receive(client.port, {"kind": "request"})
     session.receive(client.port, {"kind": "request", "id": "client-900", "method": "ping", "params": 7})
     assert client.response("client-900")["result"] == {"waiting": []}
+
+
+def test_deep_values_are_refused(open_session: Open, folder: Path) -> None:
+    """They would end every later check of the document."""
+    client = Client(open_session(document(folder)))
+    deep: Any = 1
+    for _ in range(900):
+        deep = [deep]
+    change = {"nodes": {"flip": {"op": "flip", "inputs": ["decode"], "arguments": {"horizontal": deep}}}}
+    assert "in each other" in client.error("edit", changes=change)["message"]
+    text = json.dumps({**document(folder), "pipeline": {"seed": deep}})
+    assert client.error("open", text=text)["code"] == "unreadable"
+    assert client.preview()["decode"]["outputs"]
 
 
 def test_two_tabs_share_a_document(open_session: Open, folder: Path) -> None:
