@@ -15,7 +15,7 @@ from dali_lab.operators.readers.arrays.numpy_files import ArrayFiles, Headers
 from dali_lab.operators.readers.arrays.numpy_region import REGION, wants_region
 from dali_lab.operators.readers.file_list import find_unlabelled
 from dali_lab.schema import Call, Operator, Output, flag, integer, register, string, strings
-from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.ports import INTEGERS
 
 MOST_PARTS = 4096
 """Regions that lie in more pieces than this, over all samples, are read on the CPU and copied."""
