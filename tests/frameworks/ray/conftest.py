@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ import ray
 from PIL import Image
 
 from dali_lab import Pipeline, fn
+
+os.environ.setdefault("RAY_worker_niceness", "0")  # tasks would wait for all else that a busy machine does
 
 FILES = 50
 BATCH = 8

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -12,7 +13,8 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from dali_lab import Pipeline
+from dali_lab import Pipeline, fn
+from dali_lab.interop.ray.recipe import recipe_of
 from dali_lab.plugin.ray import RayError, connect, dataset, iterator
 from tests.frameworks.ray.conftest import EPOCH, check_batch
 
@@ -64,3 +66,17 @@ def test_nothing_is_lost_or_given_twice(
 def test_a_dead_address_says_so() -> None:
     with pytest.raises(RayError, match=r"no Ray cluster can be used at '127.0.0.1:1'"):
         connect("127.0.0.1:1")
+
+
+def test_relative_paths_start_at_the_folder_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes of a cluster have working folders of their own."""
+    monkeypatch.chdir(tmp_path)
+    pipeline = Pipeline(batch_size=2, num_threads=1)
+    with pipeline:
+        inside = fn.readers.file(files=["a.jpg"], file_root="pictures", name="inside")[0]
+        listed = fn.readers.file(files=["a.jpg", "/b.jpg", "s3://bucket/c.jpg"], name="listed")[0]
+        pipeline.set_outputs(inside, listed)
+    nodes = recipe_of(pipeline).graph.nodes
+    assert nodes["inside"].arguments["file_root"] == str(tmp_path / "pictures")
+    assert list(nodes["inside"].arguments["files"]) == ["a.jpg"]
+    assert list(nodes["listed"].arguments["files"]) == [str(tmp_path / "a.jpg"), "/b.jpg", "s3://bucket/c.jpg"]
