@@ -21,7 +21,7 @@ settings.load_profile("same" if os.environ.get("DALI_LAB_EXAMPLES") != "random" 
 # Which of two ways is taken must not depend on what the cache holds; those that look into that say otherwise.
 os.environ.setdefault("DALI_LAB_COMPILE", "at-once")
 
-_BY_OPERATOR = ("tests/conformance/test_operators.py", "tests/gpu/test_emulated.py")
+_BY_FAMILY = ("tests/conformance/test_operators.py", "tests/gpu/test_emulated.py")
 """Files whose tests begin their parameters with an operator's name and a hyphen."""
 
 PROCESSOR_SECONDS = 90.0
@@ -130,20 +130,25 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """With ``--dist loadgroup``, tests that compile the same kernels or share fixtures run in one worker.
 
-    All tests in browsers are one group: two servers and browsers at once are too many. Else a group is a file, or an
-    operator where a file has many tests of each.
+    All tests in browsers are one group: two servers and browsers at once are too many. Else a group is a file, or a
+    family of operators where a file has many tests of each: their kernels are compiled from the same parts.
     """
     if config.getvalue("dist") != "loadgroup":
         return None
     from xdist.scheduler import LoadScopeScheduling
     from xdist.workermanage import WorkerController
 
+    from dali_lab.schema import all_operators
+
+    families = {name: f"operators: {operator.family}" for name, operator in all_operators().items()}
+
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             if nodeid.startswith("tests/browser/"):
                 return "browser"
             file = nodeid.partition("::")[0]
-            return nodeid.partition("-")[0].partition("[")[2] or file if file in _BY_OPERATOR else file
+            operator = nodeid.partition("-")[0].partition("[")[2]
+            return families.get(operator, file) if file in _BY_FAMILY else file
 
         def _reschedule(self, node: WorkerController) -> None:
             """Send groups until three tests wait: a worker begins its last one only when told that no more comes."""
