@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -97,9 +98,10 @@ def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
     """Say once for each name that it has a successor."""
     if old not in _warned:
         _warned.add(old)
+        function = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", new).lower().replace("ops.", "fn.", 1)
         warnings.warn(
             f"{old} is now called {new}; the old name still works. WARNING: `nvidia.dali.{old}` is now deprecated."
-            f" Use `nvidia.dali.{new}` instead.",
+            f" Use `nvidia.dali.{function}` instead.",
             DeprecationWarning,
             stacklevel=stacklevel + 1,
         )

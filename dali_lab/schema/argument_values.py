@@ -91,7 +91,11 @@ class CalledSamples:
         if rows is None or len(rows) < self.count:
             row = self._converted(name, np.atleast_1d(np.asarray(value)), dtype).reshape(-1)
             if row.size not in (1, length):
-                raise self.problem(f"takes 1 or {length} values, got {row.size}", argument=name)
+                raise self.problem(
+                    f'takes 1 or {length} values. Argument "{name}" expected shape {length} but got {row.size} values,'
+                    " which can't be interpreted as the expected shape.",
+                    argument=name,
+                )
             rows = np.empty((max(self.count, self.batch_size), length), dtype)
             rows[:] = row
             rows.flags.writeable = False

@@ -76,7 +76,7 @@ class Arg:
     minimum, maximum
         Allowed range of each element; `exclusive_minimum` leaves the minimum itself out.
     refused_as
-        Said of a number outside the range, with ``{:g}`` for the number; by default the range in words.
+        Said of a number below the range, with ``{:g}`` for the number; by default the range in words.
     slider
         The range worth playing with and perhaps a step: ``(low, high)`` or ``(low, high, step)``; `None` for an end
         stands for that of the allowed range.
@@ -249,7 +249,12 @@ class Arg:
             member = self._element_type(self._enum(value)) if self.type == "dtype" else self._enum(value)
             if self.choices and member not in self.choices:
                 allowed = any_of([each for each in self.choices if isinstance(each, dtypes.NamedEnum)])
-                raise ArgumentError(f"is {allowed}, not {member.name}", argument=self.name)
+                raise ArgumentError(
+                    f"is {allowed}, not {member.name}. Data type {member.name.lower()} is not supported"
+                    if self.type == "dtype"
+                    else f"is {allowed}, not {member.name}",
+                    argument=self.name,
+                )
             return member
         raise self._wrong_type(value, f"{value!r} ({type(value).__name__})")
 
@@ -309,7 +314,7 @@ class Arg:
 
     def refusal(self, value: float) -> str:
         """What is said of a number outside the allowed range."""
-        if self.refused_as:
+        if self.refused_as and not (self.maximum is not None and value > self.maximum):
             return self.refused_as.format(value)
         both = self.minimum is not None and self.maximum is not None
         return f"must be {'in range ' if both else ''}{self.describe_range()}, not {value:g}"

@@ -23,15 +23,19 @@ def spatial_axes(call: Call, data: Batch) -> tuple[list[int], list[int]]:
     """
     layout = data.layout or "?" * data.ndim
     spatial = [index for index, letter in enumerate(layout) if letter not in "CF"]
-    if any(layout.count(letter) > 1 for letter in "CF"):
-        raise call.problem(f"Found more the one occurrence of 'F' or 'C' axes in layout: {data.layout}.")
-    if not 1 <= len(spatial) <= 3:
+    if spatial and "F" in layout[spatial[0] :]:
+        raise call.problem(f"For sequences, layout should begin with 'F' or 'C', got: {data.layout}.")
+    if len(spatial) > 3:
+        raise call.problem(f"Too many dimensions, found: {len(spatial)} data axes, maximum supported is: 3.")
+    if not spatial:
         raise call.problem(f"takes 1 to 3 axes besides F and C, got {len(spatial)} (layout {data.layout!r})")
     if spatial[-1] - spatial[0] != len(spatial) - 1 or spatial[-1] < data.ndim - 2:
         raise call.problem(
             f"the axes of layout {data.layout!r} that are filtered must follow each other."
             f" Only channel-first or channel-last layouts are supported, got: {data.layout}."
         )
+    if any(layout.count(letter) > 1 for letter in "CF"):
+        raise call.problem(f"Found more the one occurrence of 'F' or 'C' axes in layout: {data.layout}.")
     return list(range(spatial[0])), spatial
 
 

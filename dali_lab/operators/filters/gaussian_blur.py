@@ -45,6 +45,7 @@ class GaussianBlur(Operator):
             unit="px",
             minimum=0.0,
             maximum=10000.0,
+            refused_as="`sigma` must have non-negative values, got {:g} for sample: 0, axis: 0.",
             important=True,
             slider=(0.1, 10.0, 0.1),
         ),
@@ -56,6 +57,7 @@ class GaussianBlur(Operator):
             unit="px",
             minimum=0,
             maximum=65535,
+            refused_as="`window_size` must have non-negative values, got {:g} for sample: 0, axis : 0.",
             important=True,
             slider=(None, 31),
         ),
@@ -88,8 +90,14 @@ class GaussianBlur(Operator):
         size = call.vectors("window_size", axes, np.int64)
         call.refuse((sigma < 0) | ~np.isfinite(sigma), "must not be negative, got {}", sigma, argument="sigma")
         call.refuse((size < 0) | ((size > 0) & (size % 2 == 0)), "must be odd, got {}", size, argument="window_size")
-        neither = (sigma == 0) & (size == 0)
-        call.refuse(neither, "needs a value, or 'window_size' does, got {}", sigma, argument="sigma")
+        neither = np.argwhere((sigma == 0) & (size == 0))
+        if len(neither):
+            row, axis = neither[0].tolist()
+            raise call.problem(
+                f"`sigma` and `window_size` shouldn't be 0 at the same time for sample: {row}, axis: {axis}.",
+                argument="sigma",
+                sample=row,
+            )
         windows, lengths = convolve.gaussian_windows(sigma, size)
         full = np.zeros((len(windows), 3, windows.shape[2]), np.float32)
         full[:, :, 0] = 1
