@@ -82,6 +82,8 @@ def test_add_connect_replace_and_find_by_keyboard(tab: Tab, app: App) -> None:
     for key, dialog in (("?", "shortcuts"), ("Control+h", "history")):
         page.keyboard.press(key)
         shown = tab.dialog(dialog)
+        if dialog == "history":
+            assert shown.locator("time").count() == shown.get_by_role("option").count() > 1
         page.keyboard.press("Escape")
         shown.wait_for(state="detached")
     for _ in range(3):

@@ -126,7 +126,7 @@ def train(
         for pictures, labels in _watched(training.epoch(), watch):
             optimizer.zero_grad()
             loss = torch.nn.functional.cross_entropy(model(scale(pictures)), labels)
-            loss.backward()
+            torch.autograd.backward(loss)
             optimizer.step()
         model.eval()
         with torch.no_grad():

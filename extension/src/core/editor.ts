@@ -7,6 +7,7 @@ import { checkDocument, emptyDocument, parseEdge, type GraphDocument, type Outpu
 import { takeEvent } from './events';
 import { focusTaps, previewRequest, TRAY_SAMPLES } from './focus';
 import { History } from './history';
+import { Moments } from './moments';
 import type { Kept } from './kept';
 import { NODE_SIZE, type Size } from './layout';
 import { NoticeBoard, type NoticeOptions } from './noticeBoard';
@@ -54,6 +55,7 @@ export class Editor {
   readonly opening: Opening;
   readonly permissions: Permissions;
   readonly previews: Previews;
+  readonly moments: Moments;
   readonly sync: Sync;
   readonly catalogue = new Observable<Catalogue | null>(null);
   readonly session = new Slice<SessionInfo>({
@@ -135,7 +137,9 @@ export class Editor {
       onMeaning: () => this.previews.ask(),
       onRefused: (error) => this.notify('error', t('The session did not take the change: %1', error.message)),
     });
+    this.moments = new Moments(this);
     this.stops.push(
+      this.moments.watch(),
       this.history.onChange(({ document, origin, meaning }) => {
         this.document.set(document);
         this.keepSelection(document);
@@ -163,7 +167,7 @@ export class Editor {
       else {
         this.sync.disconnected();
         this.previews.reset();
-        this.jobs.patch({ run: null, check: null });
+        this.jobs.patch({ run: null, check: null, probe: null });
       }
     };
     this.stops.push(this.connection.state.subscribe(onStatus));

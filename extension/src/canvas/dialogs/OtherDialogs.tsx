@@ -171,32 +171,42 @@ export function LinkDialog() {
   );
 }
 
+function Picture({ url }: { url: string | null }) {
+  return (
+    <span className="history-picture">{url !== null && <img src={url} alt="" draggable={false} />}</span>
+  );
+}
+
+function Time({ at }: { at: number | undefined }) {
+  if (at === undefined) return null;
+  const date = new Date(at);
+  return (
+    <time className="muted" dateTime={date.toISOString()} title={date.toLocaleString()}>
+      {date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' })}
+    </time>
+  );
+}
+
 export function HistoryDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
   const { steps, done } = useValue(editor.history.state);
   return (
     <Dialog name="history" title={t('History')} onClose={onClose}>
       <div className="history stack" role="listbox" aria-label={t('Steps')}>
-        <button
-          type="button"
-          role="option"
-          aria-selected={done === 0}
-          data-autofocus={done === 0 || undefined}
-          onClick={() => editor.history.goTo(0)}
-        >
-          {t('As opened')}
-        </button>
-        {steps.map((step, index) => (
+        {[undefined, ...steps].map((step, index) => (
           <button
             key={index}
             type="button"
             role="option"
-            aria-selected={index + 1 === done}
-            data-autofocus={index + 1 === done || undefined}
-            className={index + 1 > done ? 'undone' : ''}
-            onClick={() => editor.history.goTo(index + 1)}
+            aria-selected={index === done}
+            data-autofocus={index === done || undefined}
+            className={`line ${index > done ? 'undone' : ''}`}
+            onClick={() => editor.history.goTo(index)}
           >
-            {step.label}
+            <Picture url={editor.moments.of(step)?.picture ?? null} />
+            <span className="ellipsis">{step === undefined ? t('As opened') : step.label}</span>
+            <span className="spring" />
+            <Time at={editor.moments.of(step)?.at} />
           </button>
         ))}
       </div>
