@@ -30,6 +30,7 @@ export function editorCommands(
     ],
     ['stop', trans.__('Stop'), trans.__('Stop the run and the previews')],
     ['preview', trans.__('Preview Again'), trans.__('Compute the pictures once more')],
+    ['probe', trans.__('Does It Help?'), trans.__('Train a small network with and without augmentations')],
     ['step', trans.__('Next Batch'), trans.__('Show the next batch')],
     ['step-back', trans.__('Previous Batch'), trans.__('Show the batch before')],
     ['undo', trans.__('Undo'), trans.__('Undo the last gesture')],
