@@ -109,7 +109,9 @@ def parse(text: str) -> Components:
     lines = text.split("\n")
     head = lines[0].split()
     if not head:
-        raise IndexFileError("line 1 must be the version and the number of samples, and is empty")
+        raise IndexFileError(
+            "no version signature found: line 1 must be the version and the number of samples, and is empty"
+        )
     if head[0] not in VERSIONS:
         raise IndexFileError(f"line 1: version {head[0]!r} is not one of {', '.join(VERSIONS)}")
     if len(head) < 2 or not head[1].isdigit() or not int(head[1]):

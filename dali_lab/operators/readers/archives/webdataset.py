@@ -147,8 +147,8 @@ class Webdataset(ListReader):
             if odd.any():
                 place = int(places[first][odd.argmax()])
                 raise self.fail(
-                    f"{self._place(table, place, number)} has {table.sizes[place]} bytes, no whole number of"
-                    f" {self._dtypes[output].name}",
+                    f"component size and dtype incompatible: {self._place(table, place, number)} has"
+                    f" {table.sizes[place]} bytes, no whole number of {self._dtypes[output].name}",
                     "dtypes",
                 )
         lacking = (result < 0).any(axis=0)

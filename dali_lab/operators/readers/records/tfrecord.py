@@ -113,9 +113,9 @@ class TFRecord(ListReader):
         for name, feature in features.items():
             if not isinstance(feature, (tfrecord.Feature, str)) or not isinstance(name, str):
                 raise ArgumentTypeError(
-                    f'Expected `nvidia.dali.tfrecord.Feature` for the "{name}", but got {type(feature)} ({feature!r}).'
+                    f'Expected `nvidia.dali.tfrecord.Feature` for the "{name}", but got {type(feature)}.'
                     " Use `nvidia.dali.tfrecord.FixedLenFeature` or `nvidia.dali.tfrecord.VarLenFeature` to define the"
-                    " features to extract.",
+                    f" features to extract. It was {feature!r:.40}",
                     operator=cls.name,
                     argument="features",
                 )
