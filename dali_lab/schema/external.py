@@ -243,7 +243,7 @@ def make_source(
         return PythonSource(source, kind, "no", batch, batch_info, outputs, takes_argument(source))
     if mode != "no" and inspect.isgenerator(source):
         raise ArgumentTypeError(
-            "Cannot cycle through a generator that runs: if a function made it, pass that function instead as `source`.",
+            "Cannot cycle through a generator - if a function made it, pass that function instead as `source`.",
             argument="cycle",
         )
     return PythonSource(source, kind, mode, batch, batch_info, outputs)
