@@ -1,4 +1,4 @@
-"""Encoders: JPEG and PNG for thumbnails, and a JPEG round trip for its artefacts."""
+"""Encoding as JPEG, and a JPEG round trip for its artefacts."""
 
 from __future__ import annotations
 
@@ -32,31 +32,7 @@ def encode_jpeg(array: Array, quality: int = 85) -> bytes:
     """
     if not 1 <= quality <= 100:
         raise ValueError(f"quality must be from 1 to 100, not {quality}")
-    cv2 = opencv.module()
-    return _encode(".jpg", _bgr(array), [cv2.IMWRITE_JPEG_QUALITY, int(quality)])
-
-
-def encode_png(array: Array, level: int = 1) -> bytes:
-    """Encode a picture as PNG.
-
-    Parameters
-    ----------
-    array
-        ``uint8`` or ``uint16``, HW or HWC with 1, 3 (RGB) or 4 (RGBA) channels.
-    level
-        Effort of compression, 0 (none) to 9.
-
-    Raises
-    ------
-    CodecError
-        If the array is no such picture.
-    ValueError
-        If `level` is out of range.
-    """
-    if not 0 <= level <= 9:
-        raise ValueError(f"level must be from 0 to 9, not {level}")
-    cv2 = opencv.module()
-    return _encode(".png", _bgr(array, deep=True), [cv2.IMWRITE_PNG_COMPRESSION, int(level)])
+    return _jpeg(_bgr(array), quality).tobytes()
 
 
 def jpeg_round_trip(array: Array, quality: int) -> Array:
@@ -74,34 +50,25 @@ def jpeg_round_trip(array: Array, quality: int) -> Array:
     if not 1 <= quality <= 100:
         raise ValueError(f"quality must be from 1 to 100, not {quality}")
     cv2 = opencv.module()
-    bgr = cv2.cvtColor(array, cv2.COLOR_RGB2BGR)
-    encoded = _encoded(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, int(quality)])
+    encoded = _jpeg(cv2.cvtColor(array, cv2.COLOR_RGB2BGR), quality)
     return cv2.imdecode(encoded, cv2.IMREAD_COLOR_RGB)  # type: ignore[no-any-return]
 
 
-def _bgr(array: Array, deep: bool = False) -> Array:
-    types: tuple[type, ...] = (np.uint8, np.uint16) if deep else (np.uint8,)
+def _bgr(array: Array) -> Array:
     channels = array.shape[2] if array.ndim == 3 else 1
-    if array.dtype.type not in types or array.ndim not in (2, 3) or channels not in (1, 3, 4) or not array.size:
-        names = " or ".join(kind.__name__ for kind in types)
-        raise CodecError(f"cannot encode an array of shape {array.shape} and type {array.dtype}: {names} HWC is needed")
-    if channels < 3:
-        return array
-    return array[..., [2, 1, 0, 3][: channels if deep else 3]]
+    if array.dtype != np.uint8 or array.ndim not in (2, 3) or channels not in (1, 3, 4) or not array.size:
+        raise CodecError(f"cannot encode an array of shape {array.shape} and type {array.dtype}: uint8 HWC is needed")
+    return array if channels < 3 else array[..., 2::-1]
 
 
-def _encode(ending: str, array: Array, options: list[int]) -> bytes:
-    return _encoded(ending, np.ascontiguousarray(array), options).tobytes()
-
-
-def _encoded(ending: str, array: Array, options: list[int]) -> npt.NDArray[np.uint8]:
-    """The bytes of a file that holds a contiguous picture."""
+def _jpeg(array: Array, quality: int) -> npt.NDArray[np.uint8]:
+    """The bytes of a file that holds a picture with the channels in OpenCV's order."""
     cv2 = opencv.module()
     try:
         with opencv.reporting_by_errors(cv2):
-            done, encoded = cv2.imencode(ending, array, options)
+            done, encoded = cv2.imencode(".jpg", np.ascontiguousarray(array), [cv2.IMWRITE_JPEG_QUALITY, int(quality)])
     except cv2.error as error:
         raise CodecError(str(error).strip().splitlines()[-1]) from None
     if not done:
-        raise CodecError(f"cannot encode a picture of {array.shape[0]} x {array.shape[1]} pixels as {ending[1:]}")
+        raise CodecError(f"cannot encode a picture of {array.shape[0]} x {array.shape[1]} pixels as JPEG")
     return encoded  # type: ignore[no-any-return]

@@ -360,13 +360,3 @@ def cosines_and_sines(radians: Array) -> tuple[Array, Array]:
         angles = radians.astype(np.float64)
         cosines, sines = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
     return cosines, sines
-
-
-def centred_origin(matrices: Array) -> Array:
-    """Projections whose coordinates are 0 at the centre of the first pixel, for :func:`warp_affine`.
-
-    There a position is 0 at the corner of the first pixel. ``float32[N, 9]`` both.
-    """
-    table = np.asarray(matrices, np.float64).reshape(-1, 3, 3)
-    shift = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])
-    return (shift @ table @ np.linalg.inv(shift)).reshape(-1, 9).astype(np.float32)
