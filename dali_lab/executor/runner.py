@@ -30,6 +30,7 @@ from dali_lab.graph.passes import optimized
 from dali_lab.graph.passes.direct_reading import direct_reading
 from dali_lab.graph.passes.once import CachedPart, cached_part, decoder_cache, with_caches
 from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError, OperatorError
 from dali_lab.schema.source import Draw
 
@@ -283,12 +284,15 @@ class Runner:
     @staticmethod
     def _check_output(index: int, batch: Batch, dtype: object, ndim: int | None, layout: str | None) -> None:
         for what, expected, got in (
-            ("dtype", dtype, batch.dtype),
-            ("number of dimensions", ndim, batch.ndim),
-            ("layout", layout, batch.layout),
+            ("Data type", dtype, batch.dtype),
+            ("Number of dimensions", ndim, batch.ndim),
+            ("Layout", layout, batch.layout),
         ):
             if expected is not None and expected != got:
-                raise OperatorError(f"output {index} has {what} {got!s}, the pipeline was told to expect {expected!s}")
+                wanted, found = (each.name if isinstance(each, DALIDataType) else each for each in (expected, got))
+                raise OperatorError(
+                    f"{what} in the output_idx={index} does not match. Expected: {wanted}. Received: {found}."
+                )
 
     def reset(self) -> bool:
         """Begin the next epoch if this one has ended; returns whether it had."""

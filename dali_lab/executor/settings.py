@@ -111,7 +111,9 @@ class Settings:
             value = getattr(self, name)
             listed = list(value) if isinstance(value, (list, tuple)) else [value] * outputs
             if len(listed) != outputs:
-                raise ArgumentError(f"describes {len(listed)} outputs; the pipeline has {outputs}", argument=name)
+                raise ArgumentError(
+                    f"Lengths of it ({len(listed)}) and of the outputs ({outputs}) do not match", argument=name
+                )
             columns.append(listed)
         return list(zip(*columns, strict=True))
 

@@ -241,8 +241,8 @@ class PipelineReport:
                 self._api_type = kind
             if kind is not self._api_type:
                 raise RuntimeError(
-                    f"this pipeline is run by {self._api_type.name.lower()} calls, and cannot be run by"
-                    f" {kind.name.lower()} ones as well"
+                    f"Mixing pipeline API type. Currently used: {self._api_type}, but trying to use {kind}:"
+                    " a pipeline is run by one kind of calls"
                 )
         before, self._skip_api_check = self._skip_api_check, True
         try:

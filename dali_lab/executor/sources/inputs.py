@@ -78,7 +78,9 @@ class ExternalInput(Source):
             return Draw(len(lost), batches, lost)
         sizes = [len(batch) for batch in batches]
         if len(set(sizes)) > 1:
-            raise self.external.fail(f"gave batches of different sizes for its outputs: {sizes}", "source")
+            raise self.external.fail(
+                f"External source must return outputs with consistent batch size. It gave {sizes}", "source"
+            )
         self._check_alike(batches)
         return Draw(sizes[0], batches, lost)
 

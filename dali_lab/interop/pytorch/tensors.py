@@ -79,9 +79,14 @@ def feed_ndarray(dali_tensor: object, arr: torch.Tensor, cuda_stream: object = N
         If dtype or shape differ; a :class:`ValueError` and an :class:`AssertionError`.
     """
     source = to_torch_tensor(dali_tensor)
-    if source.dtype != arr.dtype or source.shape != arr.shape:
+    if source.dtype != arr.dtype:
         raise TargetError(
-            f"the tensor has dtype {source.dtype} and shape {tuple(source.shape)},"
-            f" the target has {arr.dtype} and {tuple(arr.shape)}"
+            "The element type of DALI Tensor/TensorList doesn't match the element type of the target PyTorch Tensor:"
+            f" {source.dtype} vs {arr.dtype}"
+        )
+    if source.shape != arr.shape:
+        raise TargetError(
+            f"Shapes do not match: DALI tensor has size {list(source.shape)}, but PyTorch Tensor has size"
+            f" {list(arr.shape)}"
         )
     return arr.copy_(source)

@@ -158,7 +158,7 @@ class Webdataset(ListReader):
             output = int((result[:, sample] < 0).argmax())
             place = int((table.samples == sample).argmax())
             raise self.fail(
-                f"the sample of {self._place(table, place, number)} has no file with the extension"
+                f"Underful sample detected at {self._place(table, place, number)}: it has no file with the extension"
                 f" '{self.value('ext')[output]}'",
                 "ext",
             )
