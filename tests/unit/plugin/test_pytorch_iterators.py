@@ -265,9 +265,9 @@ def test_feed_ndarray() -> None:
     target = torch.zeros((2, 1), dtype=torch.int64)
     feed_ndarray(pipeline.run()[0], target)
     assert target.flatten().tolist() == [1, 2]
-    with pytest.raises(ValueError, match="dtype"):
+    with pytest.raises(ValueError, match="element type"):
         feed_ndarray(pipeline.run()[0], torch.zeros((2, 1)))
-    with pytest.raises(AssertionError, match="shape"):  # what NVIDIA DALI raises
+    with pytest.raises(AssertionError, match="Shapes do not match"):  # what NVIDIA DALI raises
         feed_ndarray(numbers(dali_lab, 2).run()[0], torch.zeros((1, 2), dtype=torch.int64))
 
 
