@@ -196,3 +196,20 @@ def test_compressed_images_say_what_they_need(tmp_path: Path, monkeypatch: pytes
     path = write(tmp_path / "tiles.fits", fits.CompImageHDU(np.zeros((3, 4), "i2")))
     monkeypatch.setitem(sys.modules, "astropy.io", None)
     refused(READER, ("dali-lab[fits]", "tiles.fits"), files=[path])
+
+
+@pytest.mark.parametrize("value", ["''", "1.0E400", "-5", "x"])
+@pytest.mark.parametrize("key", ["BSCALE", "GCOUNT", "PCOUNT"])
+def test_headers_with_odd_numbers_say_so(tmp_path: Path, key: str, value: str) -> None:
+    """In the unit that is read, and in the one that is passed over before it."""
+    path = tmp_path / "a.fits"
+    content = bytearray(Path(write(path, fits.ImageHDU(np.ones((3, 4), np.int16)))).read_bytes())
+    read, card = key == "BSCALE", f"{key:8}= {value:>20}".ljust(80).encode()
+    ends = [at for at in range(0, len(content), 80) if content[at : at + 80].strip() == b"END"]
+    content[ends[read] : ends[read] + 160] = card + b"END".ljust(80)
+    path.write_bytes(content)
+    if read and value == "-5":
+        np.testing.assert_array_equal(read_image(str(path), 2), np.full((3, 4), -5.0))
+    else:
+        with pytest.raises(FitsError, match=f"its header is damaged: {key} is"):
+            read_image(str(path), 2)

@@ -12,6 +12,8 @@ import soundfile
 
 import dali_lab
 from dali_lab import types
+from dali_lab.codecs.audio import frames_of
+from dali_lab.codecs.encoded import CodecError
 from tests.unit.readers.both_engines import goes_on_in_the_other, travels
 from tests.unit.readers.reading import assert_same, make, take
 
@@ -136,3 +138,9 @@ def test_bad_sounds_are_named_and_the_next_batch_comes(tmp_path: Path, manifest:
     assert "no.wav" in found[0] and found[1] == "4000" and "a.wav" in found[2] and "7 s" in found[2]
     assert "/no" in found[3] and "cannot read" in found[3]
     assert "no.wav" in found[4]
+
+
+def test_spans_that_overflow_are_those_of_the_whole_sound() -> None:
+    assert frames_of(8000, 16000.0, np.array([0.0, 1e308])) == (0, 8000)
+    with pytest.raises(CodecError, match="no samples from 1e"):
+        frames_of(8000, 16000.0, np.array([1e308, 1.0]))

@@ -6,7 +6,9 @@ import gzip
 import io
 import math
 import re
+import sys
 import zlib
+from collections.abc import Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -19,6 +21,8 @@ _CARD = 80
 _MOST_BLOCKS = 10_000
 """Blocks of a header beyond which the file is taken for another one."""
 _AT_ONCE = 1 << 20
+_MOST_AXES = 32
+"""Axes that an array of NumPy can have."""
 _MOST_UNPACKED = 1 << 30
 """Bytes in a file that is compressed by gzip as a whole, beyond which it is refused."""
 _STORED = {8: "u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}
@@ -70,7 +74,7 @@ def read_image(path: str, number: int) -> npt.NDArray[Any]:
         if _left(source) < count:
             raise FitsError(f"the file ends in the elements of unit {number}")
         stored = np.frombuffer(source.read(count), dtype).reshape(shape)
-        return scaled(stored, float(header.get("BSCALE", 1)), float(header.get("BZERO", 0)))
+        return scaled(stored, _finite(header, "BSCALE", 1.0), _finite(header, "BZERO", 0.0))
 
 
 def _unpacked(file: IO[bytes]) -> IO[bytes]:
@@ -135,7 +139,7 @@ def _decompressed(source: IO[bytes], number: int) -> npt.NDArray[Any]:
     try:
         with fits.open(source, memmap=False, do_not_scale_image_data=True) as units:
             header, stored = units[number - 1].header, np.asarray(units[number - 1].data)
-            scale, zero = float(header.get("BSCALE", 1)), float(header.get("BZERO", 0))
+            scale, zero = _finite(header, "BSCALE", 1.0), _finite(header, "BZERO", 0.0)
     except Exception as error:  # Astropy raises many kinds of errors for damaged files
         raise FitsError(f"the compressed image in unit {number} cannot be read: {error}") from error
     if stored.ndim == 0 or stored.dtype.kind not in "iuf":
@@ -153,12 +157,8 @@ def _find(source: IO[bytes], number: int) -> Header:
         if unit < number:
             sizes = _shape(header)
             count = math.prod(sizes) if sizes else 0
-            count = (
-                abs(_integer(header, "BITPIX"))
-                // 8
-                * int(header.get("GCOUNT", 1))
-                * (int(header.get("PCOUNT", 0)) + count)
-            )
+            groups, more = _integer({"GCOUNT": 1, **header}, "GCOUNT"), _integer({"PCOUNT": 0, **header}, "PCOUNT")
+            count = abs(_integer(header, "BITPIX")) // 8 * groups * (more + count)
             if _left(source) < count:
                 raise FitsError(f"the file ends in the elements of unit {unit}")
             source.seek(-(-count // _BLOCK) * _BLOCK, io.SEEK_CUR)
@@ -207,6 +207,13 @@ def _value(text: str) -> int | float | bool | str:
     return text
 
 
+def _finite(header: Mapping[str, Any], key: str, default: float) -> float:
+    value = header.get(key, default)
+    if not isinstance(value, (int, float)) or abs(value) > sys.float_info.max or math.isnan(value):
+        raise FitsError(f"its header is damaged: {key} is {value!r}")
+    return float(value)
+
+
 def _integer(header: Header, key: str) -> int:
     value = header.get(key)
     if type(value) is not int or (key == "BITPIX" and value not in _STORED) or (key != "BITPIX" and value < 0):
@@ -217,6 +224,6 @@ def _integer(header: Header, key: str) -> int:
 def _shape(header: Header) -> tuple[int, ...]:
     """Extents with the first axis of the array first; the file has it last."""
     count = _integer(header, "NAXIS")
-    if count > 999:
+    if count > _MOST_AXES:
         raise FitsError(f"its header is damaged: NAXIS is {count}")
     return tuple(_integer(header, f"NAXIS{axis}") for axis in range(count, 0, -1))
