@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dali_lab.formats import subgraphs
 from dali_lab.formats.disk import PathLike
 from dali_lab.graph.graph import Graph
 from dali_lab.io.locations import canonical, is_remote
@@ -100,7 +101,14 @@ def with_paths(graph: Graph, change: Change) -> Graph:
     for name, node in graph.nodes.items():
         arguments = changed(node.op, node.arguments, change)
         nodes[name] = node if arguments is node.arguments else node.replaced(arguments=arguments)
-    return graph if all(nodes[name] is node for name, node in graph.nodes.items()) else graph.replaced(nodes=nodes)
+    if all(nodes[name] is node for name, node in graph.nodes.items()):
+        return graph
+    view = dict(graph.view)
+    if (folded := view.get(subgraphs.FOLDED)) is not None:
+        view[subgraphs.FOLDED] = subgraphs.with_arguments(
+            dict(folded), lambda op, arguments: changed(op, arguments, change)
+        )
+    return graph.replaced(nodes=nodes, view=view)
 
 
 def _below(path: str, folder: str) -> str | None:

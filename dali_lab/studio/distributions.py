@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.executor.failures import Cancelled
-from dali_lab.graph.graph import Edge
 from dali_lab.io.roots import Roots
 from dali_lab.model.errors import DaliLabError
 from dali_lab.pipeline.pipeline import Pipeline
@@ -40,9 +39,10 @@ def distribution_events(
     run, wanted = request.run, within(request.samples, 1, MOST_SAMPLES)
     try:
         graph = checked.runnable
-        if request.node not in graph.nodes:
+        tap = checked.instances.edge(request.node, request.output)
+        if tap.node not in graph.nodes:
             raise DocumentError(f"'{request.node}' cannot be computed yet.", "not_found")
-        graph = graph.replaced(outputs=(Edge(request.node, request.output),))
+        graph = graph.replaced(outputs=(tap,))
         found: dict[str, list[float]] = {}
         done = failed = 0
         last = time.monotonic()

@@ -20,7 +20,7 @@ from dali_lab.studio.permissions import Permissions
 from dali_lab.studio.preview.evaluation import Evaluator
 from dali_lab.studio.preview.pictures import Picture
 from dali_lab.studio.preview.rendering import Renderer, label_roots, output_kinds, picture_refs
-from dali_lab.studio.preview.results import Token
+from dali_lab.studio.preview.results import Evaluation, Token
 from dali_lab.studio.protocol.documents import Document, GraphNode
 from dali_lab.studio.protocol.previews import (
     Compared,
@@ -130,10 +130,12 @@ class Pictures:
 
     def _picture(self, checked: Checked, seed: int, request: SweepRequest, token: Token) -> Picture | str | None:
         """The picture of one sample, or why there is none."""
-        name, output, sample = request.node, request.output, max(0, request.sample)
-        graph, iteration = checked.runnable, max(0, request.iteration)
-        if name in checked.blocked:
-            return checked.blocked[name].message
+        sample, iteration = max(0, request.sample), max(0, request.iteration)
+        graph, instances = checked.runnable, checked.instances
+        name, output, _ = instances.edge(request.node, request.output)
+        blocked = next((each for each in checked.blocked if instances.owner(each) == request.node), name)
+        if blocked in checked.blocked:
+            return instances.problem(checked.blocked[blocked]).message
         if name not in graph.nodes:
             return f"'{name}' cannot be computed yet."
         evaluation = self.evaluator.evaluate(
@@ -141,7 +143,7 @@ class Pictures:
         )
         result = evaluation.results.get(name)
         if result is None:
-            return f"Waits for '{evaluation.waiting.get(name, '')}'."
+            return _waits(evaluation, name)
         failure = next((item for item in result.failures if item.sample in (None, sample)), None)
         if failure is not None:
             return SessionError.of(failure.error).message
@@ -164,24 +166,33 @@ class Pictures:
             If the token was used.
         """
         taps, size = request.nodes[:16], within(request.size, 32, 4096)
-        graph = check(document, self.permissions).runnable
+        checked = check(document, self.permissions)
+        graph, edge = checked.runnable, checked.instances.edge
+        edges = [edge(tap.node, tap.output) for tap in taps]
         evaluation = self.evaluator.evaluate(
             graph,
             seed,
             iteration=max(0, request.iteration),
             samples=within(request.samples, 1, 256),
-            nodes=[tap.node for tap in taps if tap.node in graph.nodes],
+            nodes=[each.node for each in edges if each.node in graph.nodes],
             token=token,
         )
         kinds, roots = output_kinds(graph), label_roots(graph)
         results: list[ComparedTap] = []
         buffers: list[bytes] = []
-        for tap in taps:
-            result = evaluation.results.get(tap.node)
+        for tap, at in zip(taps, edges, strict=True):
+            result = evaluation.results.get(at.node)
             images: list[PictureRef | None] = []
-            if result is not None and tap.output < len(result.outputs):
-                kind = kinds[tap.node][tap.output]
-                rendered = self.renderer.rendered(result, tap.output, evaluation, kind, size, roots)
+            if result is not None and at.output < len(result.outputs):
+                kind = kinds[at.node][at.output]
+                rendered = self.renderer.rendered(result, at.output, evaluation, kind, size, roots)
                 images = picture_refs(rendered.pictures, buffers) if rendered is not None else []
             results.append(ComparedTap(tap.node, tap.output, images))
         return Compared(results), buffers
+
+
+def _waits(evaluation: Evaluation, name: str) -> str:
+    """Why a node has no result: the error of the node that it waits for, if there is one."""
+    cause = evaluation.waiting.get(name, "")
+    failed = evaluation.results.get(cause)
+    return SessionError.of(failed.failures[0].error).message if failed and failed.failures else f"Waits for '{cause}'."

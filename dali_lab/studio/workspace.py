@@ -293,9 +293,9 @@ class Workspace:
                 each.node,
                 each.argument,
                 each.input,
-                permission=found.permissions.get(each),
+                permission=found.permissions.get(problem),
             )
-            for each in found.problems
+            for problem, each in found.instances.problems(found.problems)
         ]
         return Problems(revision, problems, unchanging(found.runnable))
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dali_lab.formats import subgraphs
 from dali_lab.formats.disk import PathLike, read_bytes
 from dali_lab.formats.paths import resolved
 from dali_lab.formats.values import decode, encode
@@ -31,7 +32,7 @@ UNCONNECTED = Edge("")
 Document = dict[str, Any]
 
 _REST = "$rest"
-_TOP = ("format", "version", "pipeline", "nodes", "outputs", "view")
+_TOP = ("format", "version", "pipeline", "nodes", "outputs", "subgraphs", "view")
 _NODE = ("op", "device", "inputs", "arguments", "connections")
 _WIDTH = 110
 
@@ -148,7 +149,8 @@ def migrate(document: object) -> Document:
 def from_document(document: object) -> Graph:
     """The graph of a document; unfinished graphs, unknown operators, arguments and keys are kept as they are.
 
-    An input that is ``null`` becomes :data:`UNCONNECTED`.
+    An input that is ``null`` becomes :data:`UNCONNECTED`. Sub-graphs are expanded, and :func:`to_document` writes them
+    as sub-graphs again.
 
     Raises
     ------
@@ -156,6 +158,11 @@ def from_document(document: object) -> Graph:
         If a part is not of the kind that belongs there.
     """
     document = migrate(document)
+    folded: Document = {}
+    if document.get("subgraphs") is not None:
+        _mapping(document.get("nodes", {}), "nodes")
+        folded = {key: document[key] for key in subgraphs.PARTS if key in document}
+        document, _ = subgraphs.expanded({"nodes": {}, "outputs": [], **document})
     nodes: dict[str, Node] = {}
     rest_of_nodes = {}
     for name, entry in _mapping(document.get("nodes", {}), "nodes").items():
@@ -165,6 +172,8 @@ def from_document(document: object) -> Graph:
         if extra := {key: value for key, value in entry.items() if key not in _NODE}:
             rest_of_nodes[name] = extra
     view = dict(_mapping(document.get("view", {}), "view"))
+    if folded:
+        view[subgraphs.FOLDED] = folded
     rest = {
         "document": {key: value for key, value in document.items() if key not in _TOP},
         "nodes": rest_of_nodes,
@@ -268,6 +277,7 @@ def to_document(graph: Graph) -> Document:
     """The document of a graph: plain JSON values, in an order that does not depend on how the graph was made."""
     view = dict(graph.view)
     rest = view.pop(_REST, {})
+    folded = view.pop(subgraphs.FOLDED, None)
     rest_of_nodes = rest.get("nodes", {})
     document: Document = {
         "format": FORMAT,
@@ -276,12 +286,24 @@ def to_document(graph: Graph) -> Document:
         "nodes": {name: {**_entry(node), **rest_of_nodes.get(name, {})} for name, node in graph.nodes.items()},
         "outputs": [edge_text(edge) for edge in graph.outputs],
     }
+    if folded is not None and _still(graph, folded):
+        document.update(folded)
     if view:
         places = view.get("nodes")
         if isinstance(places, Mapping):
-            view["nodes"] = {name: places[name] for name in _ordered(places, tuple(graph.nodes))}
+            gone = graph.nodes.keys() - document["nodes"].keys()
+            order = _ordered(places, tuple(document["nodes"]))
+            view["nodes"] = {name: places[name] for name in order if name not in gone}
         document["view"] = {key: view[key] for key in _ordered(view, ("nodes", "notes", "groups"))}
     return {**document, **rest.get("document", {})}
+
+
+def _still(graph: Graph, folded: Mapping[str, Any]) -> bool:
+    """Whether a graph is what its file had, so that it can be written with the sub-graphs of the file."""
+    view = {"nodes": graph.view.get("nodes") or {}}
+    found = from_document({"format": FORMAT, "version": VERSION, **folded, "view": view})
+    same = list(found.nodes) == list(graph.nodes) and dict(found.nodes) == dict(graph.nodes)
+    return same and found.outputs == graph.outputs
 
 
 _SETTINGS = ("batch_size", "num_threads", "device_id", "seed", "prefetch_queue_depth")

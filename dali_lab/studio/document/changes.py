@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from dali_lab.graph.switches import switches
-from dali_lab.studio.document.graph_document import check_node, check_outputs
+from dali_lab.studio.document.graph_document import check_node, check_outputs, check_subgraphs
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.protocol.documents import Changes, Document, Entries, NodeEntry, NodePatch
 from dali_lab.studio.protocol.values import JsonObject
@@ -58,6 +58,12 @@ def applied(document: Document, changes: Changes) -> Document:
         result["outputs"] = changes.outputs
     if changes.pipeline is not None:
         result["pipeline"] = changes.pipeline
+    if changes.subgraphs is not None:
+        result["subgraphs"] = _merged(document.get("subgraphs") or {}, changes.subgraphs)
+        if not result["subgraphs"]:
+            del result["subgraphs"]
+    if "subgraphs" in result and (changes.subgraphs is not None or changes.nodes is not None):
+        check_subgraphs(result)
     if changes.view is not None:
         view = document["view"].copy()
         if changes.view.nodes is not None:
@@ -72,7 +78,7 @@ def applied(document: Document, changes: Changes) -> Document:
 
 def changes_meaning(changes: Changes, before: Document) -> bool:
     """Whether results may differ after `changes`."""
-    parts = (changes.nodes, changes.patches, changes.order, changes.outputs, changes.pipeline)
+    parts = (changes.nodes, changes.patches, changes.order, changes.outputs, changes.pipeline, changes.subgraphs)
     if any(part is not None for part in parts):
         return True
     places = (changes.view.nodes if changes.view is not None else None) or {}

@@ -6,9 +6,10 @@ Documents are immutable by convention: a reader may keep one while others edit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
+from dali_lab.formats import subgraphs
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.json.graph_file import FORMAT, VERSION
 from dali_lab.formats.paths import changed
@@ -74,6 +75,7 @@ def checked(data: object) -> Document:
     for part in ("notes", "groups"):
         if not isinstance(view.get(part, []), list):
             raise DocumentError(f"'view.{part}' should be a list.", "unreadable")
+    check_subgraphs(data)
     return {
         **empty,
         **data,
@@ -101,6 +103,14 @@ def check_node(name: object, node: object) -> None:
     edges = [*node.get("inputs", ()), *node.get("connections", {}).values()]
     if not all(edge is None or isinstance(edge, str) for edge in edges):
         raise DocumentError(f"An edge of the node '{name}' is not written as 'node' or 'node:1'.", "unreadable")
+
+
+def check_subgraphs(document: Mapping[str, object]) -> None:
+    """Raise if the definitions of sub-graphs cannot be part of a document."""
+    try:
+        subgraphs.check(document)
+    except FormatError as error:
+        raise DocumentError(sentence(error.message), "unreadable") from error
 
 
 def check_outputs(outputs: object) -> None:
@@ -136,13 +146,12 @@ def written(document: Mapping[str, object]) -> str:
 
 def with_paths(document: Document, change: Callable[[str], str]) -> Document:
     """The document with `change` made to the paths in arguments; the same object where nothing changes."""
-    nodes = dict(document["nodes"])
-    for name, node in document["nodes"].items():
-        before = node.get("arguments", {})
-        after = changed(node["op"], before, change)
-        if after is not before:
-            nodes[name] = {**node, "arguments": dict(after)}
-    return document if nodes == document["nodes"] else {**document, "nodes": nodes}
+    return cast(
+        Document,
+        subgraphs.with_arguments(
+            cast(dict[str, object], document), lambda op, arguments: changed(op, arguments, change)
+        ),
+    )
 
 
 def without_off(document: Document) -> tuple[Document, Switched]:
@@ -205,11 +214,14 @@ class Draft:
         For the other nodes, the first missing input or argument: ``(message, input index)``.
     switched
         The effect of the switches of its nodes; the graph has no nodes that are off.
+    instances
+        The nodes of the document that are sub-graphs, with the nodes of the graph that stand for them.
     """
 
     graph: Graph
     unfinished: dict[str, tuple[str, int | None]]
     switched: Switched
+    instances: Mapping[str, subgraphs.Instance] = field(default_factory=dict)
 
 
 def live_objects(graph: Graph) -> dict[str, object]:
@@ -243,7 +255,8 @@ def draft(document: Document, objects: Mapping[str, object] | None = None) -> Dr
     objects
         Python objects that it names, as :func:`live_objects` gives them.
     """
-    effective, switched = without_off(document)
+    flat, instances = _expanded(document)
+    effective, switched = without_off(flat)
     nodes: dict[str, Node] = {}
     unfinished: dict[str, tuple[str, int | None]] = {}
     for name, entry in effective["nodes"].items():
@@ -260,7 +273,17 @@ def draft(document: Document, objects: Mapping[str, object] | None = None) -> Dr
             unfinished[name] = lack
     outputs = [edge for edge in map(edge_of, effective["outputs"]) if edge.node in nodes]
     settings = {key: value for key, value in effective["pipeline"].items() if not isinstance(value, dict)}
-    return Draft(Graph(nodes, tuple(outputs), settings, effective["view"]), unfinished, switched)
+    view: dict[str, object] = {**effective["view"]}
+    if instances:
+        view[subgraphs.FOLDED] = {key: value for key, value in document.items() if key in subgraphs.PARTS}
+    return Draft(Graph(nodes, tuple(outputs), settings, view), unfinished, switched, instances)
+
+
+def _expanded(document: Document) -> tuple[Document, Mapping[str, subgraphs.Instance]]:
+    if not document.get("subgraphs"):
+        return document, {}
+    flat, instances = subgraphs.expanded(cast(dict[str, object], document))
+    return cast(Document, flat), instances
 
 
 def whole(document: Document, objects: Mapping[str, object] | None = None) -> Graph:

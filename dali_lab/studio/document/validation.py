@@ -10,6 +10,7 @@ from dali_lab.graph.verification import Problem, problems
 from dali_lab.model.errors import GraphError
 from dali_lab.model.references import PythonReference
 from dali_lab.studio.document.graph_document import Draft, draft, edge_of
+from dali_lab.studio.document.instances import Instances
 from dali_lab.studio.permissions import Permissions
 from dali_lab.studio.protocol.documents import Document
 from dali_lab.studio.protocol.values import Permission
@@ -44,6 +45,11 @@ class Checked:
     problems: list[Problem] = field(default_factory=list)
     missing: list[Problem] = field(default_factory=list)
     permissions: dict[Problem, Permission | None] = field(default_factory=dict)
+
+    @property
+    def instances(self) -> Instances:
+        """The nodes that are sub-graphs."""
+        return Instances(self.draft.instances)
 
     @property
     def complete(self) -> bool:

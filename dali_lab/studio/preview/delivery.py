@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from dali_lab.executor.failures import Cancelled
-from dali_lab.graph.graph import Edge
+from dali_lab.graph.graph import Edge, bare
+from dali_lab.graph.switches import switches
 from dali_lab.model.batch import Batch
 from dali_lab.schema.registry import find_operator
 from dali_lab.studio.document.validation import Checked
@@ -127,20 +128,39 @@ class Delivery:
         self._tell = tell
         self._kinds = output_kinds(checked.runnable)
         self._roots = label_roots(checked.runnable)
-        self._order = checked.runnable.order()
+        self._instances = checked.instances
+        # A sub-graph stands where the last node inside stands.
+        order = [self._instances.owner(name) for name in checked.runnable.order()]
+        self._order = list(dict.fromkeys(reversed(order)))[::-1]
+        for name in self._instances.by_name:
+            edges = [bare(edge) for edge in self._instances.edges(name)]
+            self._kinds[name] = [self._kind(edge) for edge in edges]
         self._told: set[str] = set()
         self._unchanged: dict[str, float | None] = {}
+
+    def _kind(self, edge: Edge) -> str:
+        kinds = self._kinds.get(edge.node, [])
+        return kinds[edge.output] if edge.output < len(kinds) else "any"
+
+    def _result(self, name: str, evaluation: Evaluation) -> NodeResult | None:
+        """The result of a node or a sub-graph, once it is there."""
+        instance = self._instances.by_name.get(name)
+        if instance is None:
+            return evaluation.results.get(name)
+        return evaluation.combined(self._instances.edges(name), instance.members)
 
     def run(self, evaluator: Evaluator, seed: int) -> None:
         """Run the whole preview, from ``preview.started`` to ``preview.done``."""
         began = time.monotonic()
         draft = self._checked.draft
         self._tell(PreviewStarted(self._run, len(draft.graph.nodes) + len(draft.unfinished)))
-        progress = _Progress(lambda done, total, node: self._tell(PreviewProgress(self._run, done, total, node)))
+        owner = self._instances.owner
+        progress = _Progress(lambda done, total, node: self._tell(PreviewProgress(self._run, done, total, owner(node))))
         status, failure = "done", None
         try:
             self._token.check()
-            for name in self._delivered.nodes.keys() - {*draft.graph.nodes, *draft.unfinished, *draft.switched.off}:
+            there = {*draft.graph.nodes, *draft.unfinished, *draft.switched.off, *self._instances.by_name}
+            for name in self._delivered.nodes.keys() - there:
                 del self._delivered.nodes[name]
             evaluation = evaluator.evaluate(
                 self._checked.runnable,
@@ -170,11 +190,12 @@ class Delivery:
     def _tell_computed(self, evaluation: Evaluation) -> None:
         """Send the nodes that have results by now and were not sent yet."""
         fresh: list[tuple[str, tuple[object, ...], list[Future[Rendered | None]]]] = []
+        results: dict[str, NodeResult] = {}
         for name in self._order:
-            result = evaluation.results.get(name)
-            if result is None or name in self._told:
+            if name in self._told or (result := self._result(name, evaluation)) is None:
                 continue
             self._told.add(name)
+            results[name] = result
             signature = (result.key, evaluation.samples, evaluation.total, self._thumb, len(result.failures))
             if self._delivered.nodes.get(name) == signature:
                 self._unchanged[name] = _milliseconds(result)
@@ -183,12 +204,29 @@ class Delivery:
         for name, delivered, rendering in fresh:
             rendered = [future.result() for future in rendering]
             self._token.check()
-            result = evaluation.results[name]
+            result = results[name]
             buffers: list[bytes] = []
             outputs = [item.output(buffers) for item in rendered if item is not None]
-            cached, failure = name not in evaluation.computed, _failure(result) if result.failures else None
+            cached = evaluation.computed.isdisjoint(self._members(name))
+            failure = self._failure(result) if result.failures else None
             self._tell(NodeEvent(self._run, name, _milliseconds(result), cached, outputs, failure), buffers)
             self._delivered.nodes[name] = delivered
+
+    def _members(self, name: str) -> Sequence[str]:
+        instance = self._instances.by_name.get(name)
+        return (name,) if instance is None else instance.members
+
+    def _failure(self, result: NodeResult) -> NodeFailure:
+        """The first thing that went wrong at a node, and how many samples failed like it."""
+        first = result.failures[0]
+        error = SessionError.of(first.error)
+        others = len(result.failures) - 1
+        more = f" ({others} more of {result.count} samples failed.)" if others and first.sample is not None else ""
+        message, argument = error.message + more, error.argument
+        if error.node is not None:
+            message = self._instances.words(error.node, message)
+            argument = self._instances.argument(error.node, argument)
+        return NodeFailure(message, argument, first.sample, error.file, error.line)
 
     def _rendering(self, name: str, result: NodeResult, evaluation: Evaluation) -> list[Future[Rendered | None]]:
         """The pictures of a node's outputs, made on other threads."""
@@ -209,18 +247,28 @@ class Delivery:
     def _tell_not_computed(self, evaluation: Evaluation) -> None:
         checked = self._checked
         reasons: dict[str, NodeFailure | Skipped] = {}
-        for name, problem in checked.blocked.items():
+        owner = self._instances.owner
+        for problem in map(self._instances.problem, checked.blocked.values()):
+            name = str(problem.node)
             if problem.severity == "warning":
-                reasons[name] = Skipped(sentence(problem.message))
+                reasons.setdefault(name, Skipped(sentence(problem.message)))
             else:
-                reasons[name] = NodeFailure(sentence(problem.message), problem.argument)
-        for name, cause in {**checked.waiting, **evaluation.waiting}.items():
-            reasons.setdefault(name, Skipped(f"Waits for '{cause}'.", cause))
-        switched = checked.draft.switched
-        for name, cause in switched.off.items():
-            text = f"Off: {switched.reason(cause)}." if name != cause else "Disabled."
-            reasons[name] = Skipped(text, cause, off=True)
+                reasons.setdefault(name, NodeFailure(sentence(problem.message), problem.argument))
+        for inside, cause in {**checked.waiting, **evaluation.waiting}.items():
+            name, by = owner(inside), owner(cause)
+            if by != name:
+                reasons.setdefault(name, Skipped(f"Waits for '{by}'.", by))
+            elif cause in evaluation.results and evaluation.results[cause].failures:
+                reasons.setdefault(name, self._failure(evaluation.results[cause]))
+        switched, passed = checked.draft.switched, switches(checked.draft.graph.view)
+        for name, by in dict.fromkeys((owner(inside), owner(cause)) for inside, cause in switched.off.items()):
+            if name in self._told or (name == by and passed.get(name) == "bypass"):
+                continue  # only some of what is inside is off, or a sub-graph hands on what it is given
+            text = f"Off: {switched.reason(by)}." if name != by else "Disabled."
+            reasons[name] = Skipped(text, by, off=True)
         for name, reason in reasons.items():
+            if name in self._told:
+                continue
             told = ("not computed", reason)
             if self._delivered.nodes.get(name) == told:
                 self._unchanged[name] = None
@@ -234,23 +282,24 @@ class Delivery:
         for tap in delivered.keys() - set(self._focus):
             del delivered[tap]
         for node, output in self._focus:
-            result = evaluation.results.get(node)
-            if result is None or output >= len(result.outputs):
+            at = self._instances.edge(node, output)
+            result = evaluation.results.get(at.node)
+            if result is None or at.output >= len(result.outputs):
                 # The client has discarded the pictures of a node that is off.
                 delivered.pop((node, output), None)
                 continue
-            over = self._overlays(evaluation, Edge(node, output))
+            over = self._overlays(evaluation, at)
             seen = tuple((item.kind, item.edge, evaluation.results[item.edge.node].key) for item in over)
             signature = (result.key, evaluation.samples, self._focus_size, seen)
             if delivered.get((node, output)) == signature:
                 self._tell(FocusEvent(self._run, node, output, [], unchanged=True))
                 continue
             self._token.check()
-            kind = self._kinds[node][output]
-            rendered = self._renderer.rendered(result, output, evaluation, kind, self._focus_size, self._roots)
+            kind = self._kind(at)
+            rendered = self._renderer.rendered(result, at.output, evaluation, kind, self._focus_size, self._roots)
             buffers: list[bytes] = []
             images = picture_refs(rendered.pictures if rendered else [], buffers)
-            overlays = [self._overlay(evaluation, Edge(node, output), item, buffers) for item in over]
+            overlays = [self._overlay(evaluation, at, item, buffers) for item in over]
             self._tell(FocusEvent(self._run, node, output, images, overlays=overlays), buffers)
             delivered[node, output] = signature
 
@@ -294,12 +343,3 @@ class Delivery:
 
 def _milliseconds(result: NodeResult) -> float | None:
     return None if result.seconds is None else round(result.seconds * 1000, 2)
-
-
-def _failure(result: NodeResult) -> NodeFailure:
-    """The first thing that went wrong at a node, and how many samples failed like it."""
-    first = result.failures[0]
-    error = SessionError.of(first.error)
-    others = len(result.failures) - 1
-    more = f" ({others} more of {result.count} samples failed.)" if others and first.sample is not None else ""
-    return NodeFailure(error.message + more, error.argument, first.sample, error.file, error.line)

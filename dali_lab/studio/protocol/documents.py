@@ -49,6 +49,18 @@ class Note(TypedDict):
     h: float
 
 
+class OpenSubgraph(TypedDict):
+    """The sub-graph that a group stands for while it is open.
+
+    ``instance`` is the name of the node that was opened, and ``names`` has the names inside of the definition by the
+    names that the nodes have here.
+    """
+
+    name: str
+    instance: str
+    names: dict[str, str]
+
+
 class _Group(TypedDict):
     id: str
     title: str
@@ -56,9 +68,10 @@ class _Group(TypedDict):
 
 
 class Group(_Group, total=False):
-    """Nodes in a frame; a collapsed one is shown as a single node."""
+    """Nodes in a frame; a collapsed one is shown as a single node. A sub-graph stands open as a group."""
 
     collapsed: bool
+    subgraph: OpenSubgraph
 
 
 class View(TypedDict):
@@ -69,9 +82,31 @@ class View(TypedDict):
     groups: list[Group]
 
 
-class GraphDocument(TypedDict):
-    """The content of a graph file."""
+class SubgraphArgument(TypedDict):
+    """An argument of a node inside of a sub-graph."""
 
+    node: str
+    argument: str
+
+
+class _Subgraph(TypedDict):
+    inputs: list[str]
+    nodes: dict[str, GraphNode]
+    outputs: list[EdgeRef]
+
+
+class Subgraph(_Subgraph, total=False):
+    """A definition of a sub-graph. Its nodes refer to inputs by name, and its arguments set arguments of nodes inside.
+
+    A node with the operator ``subgraph.NAME`` is an instance.
+    """
+
+    arguments: dict[str, list[SubgraphArgument]]
+    view: View
+    summary: str
+
+
+class _GraphDocument(TypedDict):
     format: str
     version: int
     pipeline: dict[str, Value]
@@ -80,15 +115,23 @@ class GraphDocument(TypedDict):
     view: View
 
 
+class GraphDocument(_GraphDocument, total=False):
+    """The content of a graph file."""
+
+    subgraphs: dict[str, Subgraph]
+
+
 if TYPE_CHECKING:
     Document: TypeAlias = GraphDocument
     NodeEntry: TypeAlias = GraphNode
     ViewEntry: TypeAlias = NodeView
+    SubgraphEntry: TypeAlias = Subgraph
 else:
     # msgspec would drop the keys that a TypedDict lacks, so documents are decoded as dictionaries, checked on receipt.
     Document = Annotated[dict[str, Any], Meta(extra={"typescript": "GraphDocument"})]
     NodeEntry = Annotated[dict[str, Any], Meta(extra={"typescript": "GraphNode"})]
     ViewEntry = Annotated[dict[str, Any], Meta(extra={"typescript": "NodeView"})]
+    SubgraphEntry = Annotated[dict[str, Any], Meta(extra={"typescript": "Subgraph"})]
 
 
 class Entries(Wire):
@@ -118,13 +161,17 @@ class ViewChanges(Wire):
 
 
 class Changes(Wire):
-    """The unit of editing: new nodes (null for removed ones), patches of existing nodes, and other parts as a whole."""
+    """The unit of editing: new nodes (null for removed ones), patches of existing nodes, and other parts as a whole.
+
+    Sub-graphs are definitions by name, null for removed ones.
+    """
 
     nodes: dict[str, NodeEntry | None] | None = None
     patches: dict[str, NodePatch] | None = None
     order: list[str] | None = None
     outputs: list[EdgeRef] | None = None
     pipeline: dict[str, Value] | None = None
+    subgraphs: dict[str, SubgraphEntry | None] | None = None
     view: ViewChanges | None = None
 
 

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import { alignSelection, rename, setDevice, toggleOutput, toggleView } from '../core/actions';
 import { apply } from '../core/changes';
 import { outputsOf, type ArgumentDeclaration, type Operator } from '../core/catalogue';
+import { definitionName } from '../core/definitions';
 import { isOutput } from '../core/edits';
 import { command, execute } from '../core/commands';
 import { formatEdge, type GraphNode } from '../core/document';
@@ -15,6 +16,7 @@ import { CheckReport } from './CheckReport';
 import { useEditor, useHint, useNode, useNodeView, useOperator, useResult, useValue } from './context';
 import { ArgumentRow } from './controls/ArgumentRow';
 import { TextField } from './controls/fields';
+import { SubgraphSection } from './SubgraphSection';
 import { FamilyIcon, Icon } from './icons';
 import { OperatorHelp } from './OperatorHelp';
 import { Histogram } from './plots';
@@ -245,15 +247,17 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
         </div>
       )}
       <div className="placement">
-        <Choices
-          label={t('Placement')}
-          value={node.device ?? 'cpu'}
-          choices={(operator?.devices ?? [node.device ?? 'cpu']).map((value) => ({
-            value,
-            text: t(DEVICES[value]),
-          }))}
-          onChange={(device) => setDevice(editor, [id], device)}
-        />
+        {definitionName(node.op) === null && (
+          <Choices
+            label={t('Placement')}
+            value={node.device ?? 'cpu'}
+            choices={(operator?.devices ?? [node.device ?? 'cpu']).map((value) => ({
+              value,
+              text: t(DEVICES[value]),
+            }))}
+            onChange={(device) => setDevice(editor, [id], device)}
+          />
+        )}
         <div className="switches">
           <Button
             className={`toggle ${view?.bypass ? 'on' : ''}`}
@@ -279,6 +283,7 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
       {plain.length === 0 && operator && (
         <p className="muted hint">{t('%1 has no arguments.', operator.name)}</p>
       )}
+      <SubgraphSection id={id} node={node} />
       {hidden.length > 0 && (
         <>
           <button

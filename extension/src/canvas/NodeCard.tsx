@@ -9,9 +9,12 @@ import {
 } from '../core/catalogue';
 import { inputAt, inputCount } from '../core/connect';
 import { bareEdge, formatEdge, switchOf, type GraphNode } from '../core/document';
+import { openNode } from '../core/actions';
+import { definitionName } from '../core/definitions';
 import { outputTransfer } from '../core/placement';
 import { useEditor, useNode, useNodeState, useNodeView, useOperator, useValue } from './context';
 import { ArgumentRow } from './controls/ArgumentRow';
+import { IconButton } from './controls/buttons';
 import { FamilyIcon, Icon } from './icons';
 import { Port } from './Port';
 import { CardBody, CardMessage, DeviceMark, Foot, Glance, Title } from './NodeParts';
@@ -107,7 +110,7 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
           )}
           <Heading id={id} node={node} operator={operator} color={color} far={far} />
           {!far && <OutputMark node={id} output={0} />}
-          {!far && <DeviceMark id={id} node={node} operator={operator} />}
+          {!far && definitionName(node.op) === null && <DeviceMark id={id} node={node} operator={operator} />}
           <Port
             id="out:0"
             type="source"
@@ -119,7 +122,9 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
         <>
           <div className="card-header line">
             <Heading id={id} node={node} operator={operator} color={color} far={far} />
-            {!far && <DeviceMark id={id} node={node} operator={operator} />}
+            {!far && definitionName(node.op) === null && (
+              <DeviceMark id={id} node={node} operator={operator} />
+            )}
           </div>
           <PortRows
             id={id}
@@ -176,11 +181,22 @@ interface HeadingProperties {
 }
 
 function Heading({ id, node, operator, color, far }: HeadingProperties) {
+  const editor = useEditor();
   const off = switchOf(useNodeView(id));
   return (
     <>
       <FamilyIcon family={operator?.family ?? 'plain'} color={color} />
       {far ? <span className="card-title ellipsis">{id}</span> : <Title id={id} op={node.op} />}
+      {definitionName(node.op) !== null && !far && (
+        <IconButton
+          icon="fit"
+          label={t('Open the sub-graph %1', id)}
+          title={t('Open the sub-graph')}
+          className="nodrag"
+          data-action="open-subgraph"
+          onClick={() => openNode(editor, id)}
+        />
+      )}
       {off === 'bypass' && !far && <span className="chip muted">{t('bypassed')}</span>}
       {off === 'disabled' && (
         <span className="chip muted off" title={t('Disabled')}>

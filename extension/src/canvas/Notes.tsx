@@ -1,8 +1,10 @@
 /** Notes and groups: what people write around the nodes. A note is Markdown. */
 import { NodeResizer, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useState } from 'react';
+import { closeGroup } from '../core/actions';
 import { setNote } from '../core/edits';
 import { useEditor, useValue } from './context';
+import { Button } from './controls/buttons';
 import { GroupTitle } from './GroupTitle';
 import { Markdown } from './Markdown';
 import { t } from '../core/language';
@@ -55,6 +57,16 @@ export const GroupNode = memo(function GroupNode({ id, selected }: NodeProps) {
   return (
     <div className={`group ${selected ? 'selected' : ''}`} data-testid="group">
       <GroupTitle group={group} className="group-title" />
+      {group.subgraph && (
+        <Button
+          className="group-close nodrag"
+          data-action="close-subgraph"
+          title={t('All its uses follow what is in it now')}
+          onClick={() => closeGroup(editor, key)}
+        >
+          {t('Close')}
+        </Button>
+      )}
     </div>
   );
 });

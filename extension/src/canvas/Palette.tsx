@@ -1,8 +1,9 @@
 /** The palette: operators by search and by family, gallery entries by search; dragged or added by a press. */
 import { memo, useContext, useMemo, useRef, useState, type KeyboardEvent } from 'react';
 import { createPortal } from 'react-dom';
-import { appendOperator } from '../core/actions';
+import { appendOperator, removeSubgraph } from '../core/actions';
 import type { Operator } from '../core/catalogue';
+import { definitionName, FAMILY } from '../core/definitions';
 import { OPERATOR_TYPE } from './useDropping';
 import { useEditor, useValue } from './context';
 import { FamilyIcon, Icon } from './icons';
@@ -15,7 +16,7 @@ import { insertRecipe, Recipes, useRecipes } from './Recipes';
 import './Palette.css';
 
 /** Sections that are open until they are closed. */
-const OPEN = new Set(['favourites', 'recent', 'added', 'common', 'others']);
+const OPEN = new Set(['subgraphs', 'favourites', 'recent', 'added', 'common', 'others']);
 
 interface Section {
   key: string;
@@ -52,11 +53,19 @@ export function Palette() {
       }))
       .filter(({ operators }) => operators.length > 0);
     const listed = new Set(catalogue.families.map(({ name }) => name));
-    const others = catalogue.operators.filter(({ family, deprecated }) => !listed.has(family) && !deprecated);
+    const of = (wanted: string): Operator[] => catalogue.operators.filter(({ family }) => family === wanted);
+    const others = catalogue.operators.filter(
+      ({ family, deprecated }) => !listed.has(family) && family !== FAMILY && !deprecated,
+    );
     return [
       { key: 'favourites', title: t('Favourites'), operators: named(liked) },
       { key: 'recent', title: t('Recent'), operators: named(used) },
-      { key: 'added', title: t('Added'), operators: catalogue.operators.filter(({ added }) => added) },
+      { key: 'subgraphs', title: t('Sub-graphs'), family: FAMILY, operators: of(FAMILY) },
+      {
+        key: 'added',
+        title: t('Added'),
+        operators: catalogue.operators.filter(({ added, family }) => added && family !== FAMILY),
+      },
       { key: 'common', title: t('Common'), operators: named(catalogue.data.common ?? []) },
       ...families,
       { key: 'others', title: t('Others'), operators: others },
@@ -220,6 +229,8 @@ interface EntryProperties {
 
 const Entry = memo(
   function Entry({ operator, family, color, liked, disabled, onAdd, onHover, onLeave }: EntryProperties) {
+    const editor = useEditor();
+    const own = definitionName(operator.name);
     return (
       <div
         className="entry line"
@@ -250,20 +261,35 @@ const Entry = memo(
       >
         <FamilyIcon family={operator.family} color={color} size={14} />
         <OperatorName name={operator.name} family={family} />
-        <IconButton
-          icon={liked ? 'star-full' : 'star'}
-          label={
-            liked ? t('Remove %1 from favourites', operator.name) : t('Make %1 a favourite', operator.name)
-          }
-          className={`star ${liked ? 'on' : ''}`}
-          tabIndex={-1}
-          aria-pressed={liked}
-          onClick={(event) => {
-            event.stopPropagation();
-            toggleFavourite(operator.name);
-          }}
-          onDoubleClick={(event) => event.stopPropagation()}
-        />
+        {own !== null ? (
+          <IconButton
+            icon="close"
+            label={t('Remove the sub-graph %1', own)}
+            className="star"
+            tabIndex={-1}
+            disabled={disabled}
+            onClick={(event) => {
+              event.stopPropagation();
+              removeSubgraph(editor, own);
+            }}
+            onDoubleClick={(event) => event.stopPropagation()}
+          />
+        ) : (
+          <IconButton
+            icon={liked ? 'star-full' : 'star'}
+            label={
+              liked ? t('Remove %1 from favourites', operator.name) : t('Make %1 a favourite', operator.name)
+            }
+            className={`star ${liked ? 'on' : ''}`}
+            tabIndex={-1}
+            aria-pressed={liked}
+            onClick={(event) => {
+              event.stopPropagation();
+              toggleFavourite(operator.name);
+            }}
+            onDoubleClick={(event) => event.stopPropagation()}
+          />
+        )}
       </div>
     );
   },

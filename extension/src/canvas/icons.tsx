@@ -19,6 +19,7 @@ const PATHS: Record<string, ReactNode> = {
   probe: <path d="M2.5 2v11.5H14M4.500 10.500l2.500-2 2.500 1 4-5.500" />,
   new: <path d="M4 1.5h5l3.5 3.5v9.5H4zM9 1.5v3.5h3.5" />,
   arrange: <path d="M1.5 5.5h4v5h-4zM10.5 2h4v4h-4zM10.5 10h4v4h-4zM5.5 8H8M8 4v8M8 4h2.5M8 12h2.5" />,
+  subgraph: <path d="M2 2h12v12H2zM4.5 8h3M8.5 5.5h3v5h-3z" />,
   fit: <path d="M2 5.5V2h3.5M10.5 2H14v3.5M14 10.5V14h-3.5M5.5 14H2v-3.5" />,
   search: <path d="M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10M10.8 10.8 14 14" />,
   dice: (

@@ -1,8 +1,9 @@
 /** The menus on a node and on the canvas, from the table of commands. */
-import { setDevice, toggleGroup, toggleOutput } from '../core/actions';
+import { closeGroup, makeSubgraphOfSelection, setDevice, toggleGroup, toggleOutput } from '../core/actions';
 import { command, execute, isChecked, isEnabled } from '../core/commands';
 import { outputsOf } from '../core/catalogue';
 import { hintOf } from '../core/keys';
+import { definitionName } from '../core/definitions';
 import { isOutput } from '../core/edits';
 import { formatEdge, type Device } from '../core/document';
 import type { Editor } from '../core/editor';
@@ -46,6 +47,9 @@ export function nodeMenu(editor: Editor, id: string): MenuItem[] {
   });
   const devices = (operator?.devices.length ?? 0) > 1 ? (operator?.devices ?? []) : [];
   return [
+    ...(definitionName(node?.op) === null
+      ? []
+      : [{ ...item(editor, 'open-subgraph'), label: t('Open the sub-graph') }]),
     item(editor, 'rename'),
     item(editor, 'replace'),
     item(editor, 'connect'),
@@ -63,6 +67,7 @@ export function nodeMenu(editor: Editor, id: string): MenuItem[] {
     item(editor, 'copy', true),
     item(editor, 'duplicate'),
     item(editor, 'group'),
+    item(editor, 'subgraph'),
     item(editor, 'delete', true),
   ];
 }
@@ -70,7 +75,19 @@ export function nodeMenu(editor: Editor, id: string): MenuItem[] {
 export function groupMenu(editor: Editor, id: string): MenuItem[] {
   const group = editor.history.document.view.groups.find((each) => each.id === id);
   if (!group) return [];
+  if (group.subgraph)
+    return [
+      { id: 'close-subgraph', label: t('Close the sub-graph'), run: () => closeGroup(editor, id) },
+      { id: 'members', label: t('Select its nodes'), run: () => editor.select(group.nodes) },
+      { ...item(editor, 'ungroup', true), label: t('Leave the nodes as they are'), disabled: false },
+    ];
   return [
+    {
+      id: 'subgraph',
+      label: t('Make a sub-graph'),
+      hint: hintOf(editor, 'subgraph'),
+      run: () => makeSubgraphOfSelection(editor),
+    },
     {
       id: 'collapse',
       label: group.collapsed ? t('Open the group') : t('Show as one node'),
@@ -94,6 +111,7 @@ export function selectionMenu(editor: Editor): MenuItem[] {
     item(editor, 'disable'),
     item(editor, 'collapse'),
     item(editor, 'group'),
+    item(editor, 'subgraph'),
     item(editor, 'arrange', true),
     item(editor, 'align-left'),
     item(editor, 'align-top'),

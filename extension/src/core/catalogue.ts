@@ -55,6 +55,7 @@ const FALLBACK_COLORS: Record<string, string> = {
   random: '#4ba053',
   arithmetic: '#8c7a4f',
   io: '#1f9d8b',
+  subgraph: '#7a5cc9',
 };
 
 export class Catalogue {
@@ -71,6 +72,13 @@ export class Catalogue {
     };
     this.byName = new Map(this.data.operators.map((operator) => [operator.name, operator]));
     this.familyByName = new Map(data.families.map((family) => [family.name, family]));
+  }
+
+  /** This catalogue with other operators beside its own. */
+  with(operators: readonly Operator[]): Catalogue {
+    return operators.length === 0
+      ? this
+      : new Catalogue({ ...this.data, operators: [...this.data.operators, ...operators] });
   }
 
   get operators(): Operator[] {

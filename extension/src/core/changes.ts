@@ -1,6 +1,14 @@
 /** Changes: the difference of two documents, argument by argument. The unit of undo and of edit requests. */
 import { switchOf } from './document';
-import type { Changes, Entries, GraphDocument, GraphNode, NodePatch, Value } from './protocol.generated';
+import type {
+  Changes,
+  Entries,
+  GraphDocument,
+  GraphNode,
+  NodePatch,
+  Subgraph,
+  Value,
+} from './protocol.generated';
 
 export type { Changes, Entries, NodePatch } from './protocol.generated';
 
@@ -131,6 +139,8 @@ export function diff(before: GraphDocument, after: GraphDocument): Changes {
   const changes = diffNodes(before, after);
   if (!same(before.outputs, after.outputs)) changes.outputs = after.outputs;
   if (!same(before.pipeline, after.pipeline)) changes.pipeline = after.pipeline;
+  const subgraphs = diffRecord(before.subgraphs ?? {}, after.subgraphs ?? {});
+  if (subgraphs) changes.subgraphs = subgraphs;
   const view: NonNullable<Changes['view']> = {};
   const viewNodes = diffRecord(before.view.nodes, after.view.nodes);
   if (viewNodes) view.nodes = viewNodes;
@@ -159,8 +169,11 @@ export function apply(document: GraphDocument, changes: Changes): GraphDocument 
         groups: changes.view.groups ?? document.view.groups,
       }
     : document.view;
+  const { subgraphs: before, ...rest } = document;
+  const subgraphs = applyRecord(before ?? NONE, changes.subgraphs);
   return {
-    ...document,
+    ...rest,
+    ...(Object.keys(subgraphs).length > 0 ? { subgraphs } : {}),
     nodes,
     pipeline: changes.pipeline ?? document.pipeline,
     outputs: changes.outputs ?? document.outputs,
@@ -168,13 +181,23 @@ export function apply(document: GraphDocument, changes: Changes): GraphDocument 
   };
 }
 
+const NONE: Readonly<Record<string, Subgraph>> = {};
+
 export function isEmpty(changes: object): boolean {
   return Object.keys(changes).length === 0;
 }
 
 /** Whether results may differ afterwards, so that previews and problems have to be asked for again. */
 export function changesMeaning(changes: Changes, before: GraphDocument): boolean {
-  if (changes.nodes || changes.patches || changes.order || changes.outputs || changes.pipeline) return true;
+  if (
+    changes.nodes ||
+    changes.patches ||
+    changes.order ||
+    changes.outputs ||
+    changes.pipeline ||
+    changes.subgraphs
+  )
+    return true;
   return Object.entries(changes.view?.nodes ?? {}).some(
     ([id, view]) => switchOf(view) !== switchOf(before.view.nodes[id]),
   );

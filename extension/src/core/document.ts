@@ -10,6 +10,8 @@ export type {
   Group,
   Note,
   NodeView,
+  Subgraph,
+  SubgraphArgument,
   Value,
   View,
 } from './protocol.generated';

@@ -4,6 +4,7 @@ import { Catalogue } from './catalogue';
 import { Connection, RequestError } from './connection';
 import type { Facts, KnownOutput } from './connect';
 import { checkDocument, emptyDocument, parseEdge, type GraphDocument, type OutputRef } from './document';
+import { joinOpen, subgraphOperators } from './definitions';
 import { takeEvent } from './events';
 import { focusTaps, previewRequest, TRAY_SAMPLES } from './focus';
 import { History } from './history';
@@ -123,6 +124,8 @@ export class Editor {
   foldedFor = '';
   canvas: CanvasPort | null = null;
   host: Host = {};
+  /** The operators of the session, without the sub-graphs of the document. */
+  private operators: Catalogue | null = null;
   private stops: (() => void)[] = [];
   private disposed = false;
 
@@ -141,6 +144,7 @@ export class Editor {
     this.stops.push(
       this.moments.watch(),
       this.history.onChange(({ document, origin, meaning }) => {
+        if (document.subgraphs !== this.document.get().subgraphs) this.offer(document);
         this.document.set(document);
         this.keepSelection(document);
         if (origin !== 'reset' && origin !== 'remote') this.session.patch({ dirty: true });
@@ -216,7 +220,7 @@ export class Editor {
     }
     const before = this.history.document;
     const apart = (document: GraphDocument): GraphDocument =>
-      keepApart(document, change(document), this.sizeOf);
+      keepApart(document, joinOpen(document, change(document), this.sizeOf), this.sizeOf);
     if (!this.history.edit(label, apart, gesture)) return false;
     const fresh = Object.keys(this.history.document.nodes).filter((id) => !before.nodes[id]);
     if (fresh.length > 0) this.canvas?.show(fresh);
@@ -357,8 +361,14 @@ export class Editor {
   }
 
   readonly loadCatalogue = oneAtATime(async () => {
-    this.catalogue.set(new Catalogue(await this.connection.call<CatalogueData>('catalogue')));
+    this.operators = new Catalogue(await this.connection.call<CatalogueData>('catalogue'));
+    this.offer(this.history.document);
   });
+
+  /** Sets the catalogue: the operators of the session, and the sub-graphs of a document. */
+  private offer({ subgraphs = {} }: GraphDocument): void {
+    if (this.operators) this.catalogue.set(this.operators.with(subgraphOperators(subgraphs, this.operators)));
+  }
 
   private receive({ event, params }: SessionEvent, buffers: Bytes[]): void {
     if (this.previews.receive(event, params, buffers)) {

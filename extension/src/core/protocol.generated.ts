@@ -104,12 +104,21 @@ export interface Note {
   h: number;
 }
 
-/** Nodes in a frame; a collapsed one is shown as a single node. */
+/** The sub-graph that a group stands for while it is open. `instance` is the name of the node that was opened, and `names` has the names inside of the definition by the names that the nodes have here. */
+export interface OpenSubgraph {
+  name: string;
+  instance: string;
+  names: Record<string, string>;
+  [unknown: string]: unknown;
+}
+
+/** Nodes in a frame; a collapsed one is shown as a single node. A sub-graph stands open as a group. */
 export interface Group {
   id: string;
   title: string;
   nodes: string[];
   collapsed?: boolean;
+  subgraph?: OpenSubgraph;
 }
 
 /** Layout and annotations; they do not affect results, except for the switches of nodes. */
@@ -117,6 +126,24 @@ export interface View {
   nodes: Record<string, NodeView>;
   notes: Note[];
   groups: Group[];
+  [unknown: string]: unknown;
+}
+
+/** An argument of a node inside of a sub-graph. */
+export interface SubgraphArgument {
+  node: string;
+  argument: string;
+  [unknown: string]: unknown;
+}
+
+/** A definition of a sub-graph. Its nodes refer to inputs by name, and its arguments set arguments of nodes inside. A node with the operator `subgraph.NAME` is an instance. */
+export interface Subgraph {
+  inputs: string[];
+  nodes: Record<string, GraphNode>;
+  outputs: EdgeRef[];
+  arguments?: Record<string, SubgraphArgument[]>;
+  view?: View;
+  summary?: string;
   [unknown: string]: unknown;
 }
 
@@ -128,6 +155,7 @@ export interface GraphDocument {
   nodes: Record<string, GraphNode>;
   outputs: EdgeRef[];
   view: View;
+  subgraphs?: Record<string, Subgraph>;
   [unknown: string]: unknown;
 }
 
@@ -151,13 +179,14 @@ export interface ViewChanges {
   groups?: Group[];
 }
 
-/** The unit of editing: new nodes (null for removed ones), patches of existing nodes, and other parts as a whole. */
+/** The unit of editing: new nodes (null for removed ones), patches of existing nodes, and other parts as a whole. Sub-graphs are definitions by name, null for removed ones. */
 export interface Changes {
   nodes?: Record<string, GraphNode | null>;
   patches?: Record<string, NodePatch>;
   order?: string[];
   outputs?: EdgeRef[];
   pipeline?: Record<string, Value>;
+  subgraphs?: Record<string, Subgraph | null>;
   view?: ViewChanges;
 }
 

@@ -4,3 +4,4 @@ export * from './groups';
 export * from './linking';
 export * from './nodes';
 export * from './selected';
+export * from './subgraphs';

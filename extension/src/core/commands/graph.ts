@@ -140,6 +140,22 @@ export const GRAPH = inSection('Graph', [
     run: actions.ungroupSelection,
   },
   {
+    id: 'subgraph',
+    label: msg('Make a sub-graph'),
+    caption: msg('One node of the selected ones, which can be used again'),
+    keys: ['Mod+Shift+U'],
+    enabled: (editor) => writable(editor) && any(editor),
+    run: actions.makeSubgraphOfSelection,
+  },
+  {
+    id: 'open-subgraph',
+    label: msg('Open or close the sub-graph'),
+    caption: msg('Its nodes stand on the canvas while it is open; all its uses follow'),
+    keys: ['U'],
+    enabled: (editor) => writable(editor) && any(editor),
+    run: actions.toggleSubgraph,
+  },
+  {
     id: 'note',
     label: msg('Add note'),
     keys: ['N'],

@@ -7,7 +7,9 @@ import {
   type GraphDocument,
   type GraphNode,
   type NodeView,
+  type Subgraph,
 } from '../document';
+import { takeDefinitions, usedDefinitions } from '../definitions';
 import { type Point, withViews, trimmed } from './rewriting';
 
 /** Nodes on the clipboard, with references to each other and to their sources. */
@@ -15,6 +17,8 @@ export interface Clip {
   format: 'dali-lab/nodes';
   nodes: Record<string, GraphNode>;
   view: Record<string, NodeView>;
+  /** The sub-graphs that they use. */
+  subgraphs?: Record<string, Subgraph>;
 }
 
 export function copyNodes(document: GraphDocument, ids: readonly string[]): Clip {
@@ -26,14 +30,21 @@ export function copyNodes(document: GraphDocument, ids: readonly string[]): Clip
     nodes[id] = node;
     view[id] = document.view.nodes[id] ?? {};
   }
-  return { format: 'dali-lab/nodes', nodes, view };
+  const subgraphs = usedDefinitions(nodes, document.subgraphs ?? {});
+  return {
+    format: 'dali-lab/nodes',
+    nodes,
+    view,
+    ...(Object.keys(subgraphs).length > 0 ? { subgraphs } : {}),
+  };
 }
 
 export function parseClip(text: string): Clip | null {
   try {
     const data = JSON.parse(text) as Partial<Clip> | null;
     if (data?.format !== 'dali-lab/nodes' || typeof data.nodes !== 'object') return null;
-    return { format: 'dali-lab/nodes', nodes: data.nodes, view: data.view ?? {} };
+    const { nodes, view = {}, subgraphs } = data;
+    return { format: 'dali-lab/nodes', nodes, view, ...(subgraphs ? { subgraphs } : {}) };
   } catch {
     return null;
   }
@@ -41,10 +52,11 @@ export function parseClip(text: string): Clip | null {
 
 /** Puts nodes in with new names; links among them are kept, and links from nodes that are here too. */
 export function pasteNodes(
-  document: GraphDocument,
+  start: GraphDocument,
   clip: Clip,
   offset: Point,
 ): { document: GraphDocument; ids: string[] } {
+  const { document, op } = takeDefinitions(start, clip.subgraphs ?? {});
   const names = new Map<string, string>();
   const taken: Record<string, unknown> = { ...document.nodes };
   for (const id of Object.keys(clip.nodes)) {
@@ -62,7 +74,7 @@ export function pasteNodes(
   const views: Record<string, NodeView> = {};
   for (const [id, node] of Object.entries(clip.nodes)) {
     const name = names.get(id) as string;
-    const added: GraphNode = { ...node };
+    const added: GraphNode = { ...node, op: op(node.op) };
     if (node.inputs) {
       added.inputs = trimmed(node.inputs.map((reference) => (reference === null ? null : map(reference))));
     }

@@ -144,7 +144,13 @@ export function renameNode(document: GraphDocument, id: string, name: string): G
       nodes: rename(moved.view.nodes),
       groups: moved.view.groups.map((group) =>
         group.nodes.includes(id)
-          ? { ...group, nodes: group.nodes.map((member) => (member === id ? name : member)) }
+          ? {
+              ...group,
+              nodes: group.nodes.map((member) => (member === id ? name : member)),
+              ...(group.subgraph
+                ? { subgraph: { ...group.subgraph, names: rename(group.subgraph.names) } }
+                : {}),
+            }
           : group,
       ),
     },
