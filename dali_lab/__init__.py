@@ -36,6 +36,7 @@ _HOMES = {
     "pipeline_def": "pipeline",
     "preview": "studio.hosts.stepping",
     "show": "studio.hosts.showing",
+    "subgraph": "graph.subgraph",
 }
 
 

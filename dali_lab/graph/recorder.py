@@ -47,6 +47,8 @@ class OpCall:
         Shared by all calls made by one call on lists of inputs, which have one seed; `None` for other calls.
     unnamed
         Its number among the operators of its pipeline that NVIDIA DALI would make up a name for, or −1.
+    within
+        The sub-graphs around it, each with a slash behind its name: what the name of its node begins with.
     """
 
     op: str
@@ -68,6 +70,7 @@ class OpCall:
     def __post_init__(self, owner: Recorder | None) -> None:
         # A weak reference: a recorder holds nodes and must be freed as soon as its pipeline is.
         self._recorder = weakref.ref(owner) if owner is not None else None
+        self.within = owner.within if owner is not None else ""
 
     @property
     def recorder(self) -> Recorder | None:
@@ -120,6 +123,8 @@ class Recorder:
         The condition scopes, where conditions on nodes are traced.
     unnamed
         Number of the next operator that NVIDIA DALI would make up a name for.
+    within, scopes
+        The sub-graphs that are being called, each with a slash behind its name, and all that were.
     """
 
     def __init__(self, owner: Callable[[], object | None] = lambda: None) -> None:
@@ -127,6 +132,8 @@ class Recorder:
         self.sinks: list[DataNode] = []
         self.conditions: ConditionScopes | None = None
         self.unnamed = 0
+        self.within = ""
+        self.scopes: set[str] = set()
 
     def results(self, call: OpCall, device: str) -> tuple[DataNode, ...]:
         """The nodes that stand for the outputs of a recorded call."""

@@ -355,20 +355,21 @@ def _name_calls(calls: Sequence[OpCall]) -> dict[int, str]:
     for call in calls:
         if call.name is None:
             continue
-        if call.name in asked:
+        name = call.within + call.name
+        if name in asked:
             raise GraphError(
-                f"two nodes are called '{call.name}': fn.{asked[call.name].op} and fn.{call.op}; names must be unique",
-                node=call.name,
+                f"two nodes are called '{name}': fn.{asked[name].op} and fn.{call.op}; names must be unique",
+                node=name,
                 origin=call.origin,
             )
-        asked[call.name] = call
+        asked[name] = call
     taken: dict[str, Any] = dict(asked)
     names = {}
     for call in calls:
         if call.name is not None:
-            names[call.number] = call.name
+            names[call.number] = call.within + call.name
             continue
-        name = unique_name(call.suggested or call.op.rsplit(".", 1)[-1].strip("_"), taken)
+        name = unique_name(call.within + (call.suggested or call.op.rsplit(".", 1)[-1].strip("_")), taken)
         taken[name] = call
         names[call.number] = name
     return names

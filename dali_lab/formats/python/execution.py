@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from dali_lab.formats.python.plain_values import MOST_ITEMS, NeedsRunning
 from dali_lab.formats.python.programs import signature
 from dali_lab.graph.naming import node_name
 from dali_lab.graph.recorder import DataNode, next_call_number
+from dali_lab.graph.subgraph import named_after, subgraph
 from dali_lab.model.references import PythonReference
 
 _MOST_DEPTH = 50
@@ -87,6 +89,10 @@ class Interpreter(Evaluator):
         """The value of a call; variables of the function are its own."""
         if self._depth >= _MOST_DEPTH:
             raise NeedsRunning(function.code, "functions are nested too deeply")
+        if function.subgraph:
+            name = keywords.pop("name", None)
+            with named_after(name, getattr(function.code, "name", "")):
+                return self.call_function(replace(function, subgraph=False), arguments, keywords)
         before = self.names, self._read_later
         self.names, self._read_later = {**self._module, **(function.outside or {})}, frozenset()
         self._depth += 1
@@ -175,8 +181,11 @@ class Interpreter(Evaluator):
             case ast.Import() | ast.ImportFrom():
                 self.names.update(imported(statement))
             case ast.FunctionDef():
-                function = Function(statement, self.names if self._depth else None)
-                self.names[statement.name] = function.reference() if statement.decorator_list else function
+                decorators = statement.decorator_list
+                named = [self.names.get(each.id) is subgraph for each in decorators if isinstance(each, ast.Name)]
+                function = Function(statement, self.names if self._depth else None, subgraph=named == [True])
+                plain = (function.subgraph and len(decorators) == 1) or not decorators
+                self.names[statement.name] = function if plain else function.reference()
             case ast.ClassDef():
                 self.names[statement.name] = PythonReference(None, f"{statement.name}, line {statement.lineno}")
             case ast.If():

@@ -16,6 +16,7 @@ from dali_lab import fn, math, ops, types
 from dali_lab.formats.python.plain_values import MODULES, Namespace, NeedsRunning, method
 from dali_lab.graph import constants
 from dali_lab.graph.recorder import DataNode, newaxis
+from dali_lab.graph.subgraph import subgraph
 from dali_lab.model import dtypes, scalars
 from dali_lab.model import features as tfrecord
 from dali_lab.model.references import PythonReference
@@ -68,11 +69,14 @@ class Function:
         The variables of the function around it.
     first
         Arguments that come before those of a call: the object of a method.
+    subgraph
+        Whether it is a sub-graph: its nodes are named after the call.
     """
 
     code: ast.FunctionDef | ast.Lambda
     outside: dict[str, Any] | None = None
     first: tuple[Any, ...] = ()
+    subgraph: bool = False
 
     def reference(self) -> PythonReference:
         """A reference in its place where an operator takes a function."""
@@ -99,6 +103,7 @@ def _packages() -> dict[str, Namespace]:
             "tfrecord": part("tfrecord", {name: getattr(tfrecord, name) for name in tfrecord.__all__}),
             "newaxis": newaxis,
             "Pipeline": Definition,
+            **({"subgraph": subgraph} if path == "dali_lab" else {}),
         }
         return Namespace(path, {**parts, "pipeline": part("pipeline", parts)})
 

@@ -17,7 +17,7 @@ from dali_lab.formats.python.statements import Statements
 from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.naming import is_reserved, node_name
-from dali_lab.model.errors import FormatError
+from dali_lab.model.errors import FormatError, GraphError
 from dali_lab.model.references import PythonReference, reference_to
 from dali_lab.model.short_text import printable
 from dali_lab.schema.operator import Operator
@@ -28,8 +28,9 @@ Main = Literal["run", "pytorch", "ray", "none"]
 DIALECTS: tuple[Dialect, ...] = ("dali_lab", "nvidia.dali")
 _WIDTH = 88
 _MOST_ATTEMPTS = 4
-_OFFERED = ("fn", "math", "pipeline_def", "tfrecord", "types")
+_OFFERED = ("fn", "math", "pipeline_def", "subgraph", "tfrecord", "types")
 """Names of the package that programs import."""
+_USED = {"main", "DALIGenericIterator", "LastBatchPolicy", "np", *_OFFERED}
 
 
 def dumps(
@@ -72,7 +73,8 @@ def dumps(
         refuse(graph, _beyond_dali, "NVIDIA DALI")
         _refuse_groups(graph)
     function = name if name.isidentifier() and not keyword.iskeyword(name) and not is_reserved(name) else "pipeline"
-    statements = _statements(graph, dialect, function, here)
+    written = _with_functions(graph, function, here) if dialect == "dali_lab" else None
+    statements = _statements(graph, dialect, function, here) if written is None else written[1]
     imports = statements.imports
     body = statements.lines()
     definition = [
@@ -87,17 +89,40 @@ def dumps(
         parts.append("\n".join(_main(graph, function, statements, main, batches)))
         parts.append('if __name__ == "__main__":\n    main()')
     constants, *parts = parts
-    parts = [_stub(stub, text) for stub, text in imports.stubs.items()] + parts
+    functions = [] if written is None else written[0]
+    parts = [_stub(stub, text) for stub, text in imports.stubs.items()] + functions + parts
     code = "\n\n\n".join([constants, *parts])
     return "\n".join(_header(code, dialect, imports, main)) + "\n\n" + code + "\n"
+
+
+def _with_functions(graph: Graph, function: str, here: bool) -> tuple[list[str], Statements] | None:
+    """The sub-graphs of the graph's file as functions, and the statements that call them; `None` for a plain program.
+
+    They are only used if reading the program gives the same graph, with the same names.
+    """
+    from dali_lab.formats.python.functions import functions
+    from dali_lab.formats.python.reader import read
+
+    try:
+        found = functions(graph, Imports(taken={function, *_USED}), here)
+        if found is None:
+            return None
+        texts, body = ["\n".join(each.text) for each in found[0]], found[1]
+        head = [text for name, text in _placeholders(body.imports)]
+        program = [f"from dali_lab import {', '.join(_OFFERED)}", "import numpy as np", *head, *texts]
+        program += ["import os", *body.parameters.lines()]
+        program += ["@pipeline_def(batch_size=1)", "def pipeline():", *(body.lines() or ["    pass"]), *body.returned()]
+        back = read("\n".join(program), "pipeline")
+    except (FormatError, GraphError):
+        return None
+    return None if any(each.kind != "setting" for each in difference(_with_references(graph), back)) else (texts, body)
 
 
 def _statements(graph: Graph, dialect: Dialect, function: str, here: bool) -> Statements:
     """The body of the function; conditions are written as ``if`` where that says just the same."""
 
     def written(found: Conditions, named: Collection[str] = ()) -> Statements:
-        used = {"main", "DALIGenericIterator", "LastBatchPolicy", "np", *_OFFERED}
-        imports = Imports(taken={function, *used})
+        imports = Imports(taken={function, *_USED})
         exact = dialect == "dali_lab"
         return Statements(graph, imports, exact=exact, conditions=found, named=named, here=here)
 

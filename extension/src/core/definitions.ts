@@ -17,10 +17,12 @@ import {
   freeName,
   links,
   parseEdge,
+  upstream,
   type EdgeRef,
   type GraphDocument,
   type GraphNode,
   type Group,
+  type OutputRef,
   type Subgraph,
   type SubgraphArgument,
 } from './document';
@@ -302,6 +304,8 @@ interface Interface {
   inputs: { name: string; targets: string[] }[];
   parameters: Record<string, SubgraphArgument[]>;
   outputs: EdgeRef[];
+  /** Outputs of nodes that other nodes inside take. */
+  taken: ReadonlySet<EdgeRef>;
 }
 
 function interfaceOf(definition: Subgraph, names: Readonly<Record<string, string>>): Interface {
@@ -318,11 +322,13 @@ function interfaceOf(definition: Subgraph, names: Readonly<Record<string, string
     parameter,
     targets.map(({ node, argument }) => ({ node: here.get(node) ?? '', argument })),
   ]);
-  const outputs = definition.outputs.map((reference) => {
-    const source = parseEdge(reference);
-    return formatEdge({ ...source, node: here.get(source.node) ?? '' });
-  });
-  return { inputs, parameters: Object.fromEntries(parameters) as Interface['parameters'], outputs };
+  const outer = (source: OutputRef): EdgeRef => formatEdge({ ...source, node: here.get(source.node) ?? '' });
+  return {
+    inputs,
+    parameters: Object.fromEntries(parameters) as Interface['parameters'],
+    outputs: definition.outputs.map((reference) => outer(parseEdge(reference))),
+    taken: new Set(links(inside(definition, {})).map(({ source }) => outer(source))),
+  };
 }
 
 /** A definition whose nodes have other names. */
@@ -465,7 +471,7 @@ export function makeSubgraph(
       nodes: { ...without(document.view.nodes, chosen), [id]: { x: corner.x, y: corner.y } },
     },
   };
-  return { document: open ? followed(next, name, id, open, definition) : next, id };
+  return { document: open ? followed(next, name, id, open, parts) : next, id };
 }
 
 /** Outputs of a definition that now have other places: links of other instances go along. */
@@ -474,9 +480,10 @@ function followed(
   name: string,
   closed: string,
   open: Interface,
-  definition: Subgraph,
+  parts: Parts,
 ): GraphDocument {
-  const place = (output: number): number => definition.outputs.indexOf(open.outputs[output] ?? '');
+  const place = (output: number): number =>
+    parts.outputs.indexOf(parts.continued.get(output) ?? open.outputs[output] ?? '');
   if (open.outputs.every((_, index) => place(index) === index)) return document;
   const others = new Set(instancesOf(document, name).filter((id) => id !== closed));
   return mapEdges(document, (reference) => {
@@ -495,6 +502,8 @@ class Parts {
   readonly parameters: Record<string, SubgraphArgument[]> = {};
   readonly connections: Record<string, EdgeRef> = {};
   readonly outputs: EdgeRef[] = [];
+  /** New ends in place of outputs of the definition that stood open, by their index. */
+  readonly continued = new Map<number, EdgeRef>();
   private readonly members: ReadonlySet<string>;
   /** The input that stands for an input of a member: "node:index". */
   private readonly inputOf = new Map<string, string>();
@@ -509,7 +518,7 @@ class Parts {
     if (open) this.takeOver(open);
     this.findInputs();
     this.findParameters(open === undefined);
-    this.findOutputs();
+    this.findOutputs(open);
   }
 
   private takeOver(open: Interface): void {
@@ -579,7 +588,7 @@ class Parts {
         if (known === undefined) bySource.set(key, add(id, argument));
         else if (parameterOf(this.parameters, id, argument) === undefined)
           this.parameters[known]?.push({ node: id, argument });
-        this.connections[known ?? (bySource.get(key))] = bareEdge(reference);
+        this.connections[known ?? bySource.get(key)] = bareEdge(reference);
       }
       if (!fresh) continue;
       const operator = this.catalogue.operator(node?.op);
@@ -590,7 +599,11 @@ class Parts {
     }
   }
 
-  private findOutputs(): void {
+  /**
+   * Outputs that leave or that nothing takes. Where an open sub-graph was continued at its end, the output is the new
+   * end.
+   */
+  private findOutputs(open: Interface | undefined): void {
     const used = new Set<EdgeRef>();
     const add = (reference: EdgeRef): void => {
       if (!this.outputs.includes(reference)) this.outputs.push(reference);
@@ -610,6 +623,17 @@ class Parts {
         if (leaving.has(reference) || !used.has(reference)) add(reference);
       }
     }
+    open?.outputs.forEach((before, index) => {
+      const place = this.outputs.indexOf(before);
+      if (place < 0 || leaving.has(before) || !used.has(before) || open.taken.has(before)) return;
+      const end = this.outputs
+        .filter((each) => !open.outputs.includes(each))
+        .find((each) => upstream(this.document, parseEdge(each).node).has(parseEdge(before).node));
+      if (end === undefined) return;
+      this.outputs.splice(this.outputs.indexOf(end), 1);
+      this.outputs[place] = end;
+      this.continued.set(index, end);
+    });
   }
 
   /** The nodes with links to the inputs; offered arguments keep what an earlier definition says. */
