@@ -29,6 +29,7 @@ from dali_lab.studio.protocol.connections import Named
 from dali_lab.studio.protocol.documents import Changes, Document, FileInfo, Opened
 
 UNTITLED = "Untitled"
+_MEANING = ("nodes", "outputs", "pipeline", "subgraphs")
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class Store:
         switched = switches(document["view"])
         if self._checked is not None:
             before, then, found = self._checked
-            if switched == then and all(before[part] is document[part] for part in ("nodes", "outputs", "pipeline")):
+            if switched == then and all(before.get(part) is document.get(part) for part in _MEANING):
                 return found
         found = check(document, self.permissions)
         self._checked = document, switched, found

@@ -87,24 +87,20 @@ class Evaluation:
         return result is not None and edge.output < len(result.outputs) and result.outputs[edge.output] is not None
 
     def combined(self, edges: Sequence[Edge], members: Sequence[str]) -> NodeResult | None:
-        """The result of nodes that are shown as one with these outputs; `None` where no output was tried."""
-        given = [(self.results.get(edge.node), edge.output) for edge in edges]
-        if not any(given) or all(result is None or output >= len(result.outputs) for result, output in given):
+        """The result of nodes that are shown as one with these outputs; `None` where one of these was not tried."""
+        given = [(self.results[edge.node], edge.output) for edge in edges if edge.node in self.results]
+        if len(given) < len(edges) or any(output >= len(result.outputs) for result, output in given):
             return None
         inner = [self.results[name] for name in members if name in self.results]
         seconds = [result.seconds for result in inner if result.seconds is not None]
-        outputs: list[Batch | None] = []
-        missing: list[frozenset[int]] = []
-        for result, output in given:
-            there = result is not None and output < len(result.outputs)
-            outputs.append(result.outputs[output] if result is not None and there else None)
-            missing.append(result.missing[output] if result is not None and there else frozenset())
-        key = "/".join(
-            f"{edge.output} {result.key if result else ''}" for edge, (result, _) in zip(edges, given, strict=True)
+        return NodeResult(
+            "/".join(f"{output} {result.key}" for result, output in given),
+            [result.outputs[output] for result, output in given],
+            [result.missing[output] for result, output in given],
+            [failure for result in inner for failure in result.failures],
+            sum(seconds) if seconds else None,
+            max((result.count for result in inner), default=0),
         )
-        failures = [failure for result in inner for failure in result.failures]
-        count = max((result.count for result in inner), default=0)
-        return NodeResult(key, outputs, missing, failures, sum(seconds) if seconds else None, count)
 
     def reason(self, sample: int) -> str:
         """Why a sample is missing: the error of the node that lost it."""

@@ -27,7 +27,10 @@ class GraphNode(_GraphNode, total=False):
 
 
 class NodeView(TypedDict, total=False):
-    """Where a node lies, and whether it is switched off; `disabled` counts more than `bypass`."""
+    """Where a node lies, and whether it is switched off; `disabled` counts more than `bypass`.
+
+    `routes` has the points that links to its inputs (``in:0``) and arguments (``arg:angle``) pass through.
+    """
 
     x: float
     y: float
@@ -36,6 +39,7 @@ class NodeView(TypedDict, total=False):
     disabled: bool
     title: str
     comment: str
+    routes: dict[str, list[tuple[float, float]]]
 
 
 class Note(TypedDict):

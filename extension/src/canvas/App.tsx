@@ -44,6 +44,7 @@ import { StartCard } from './StartCard';
 import { StatusLine } from './StatusLine';
 import { remembered } from './storage';
 import { Toolbar } from './Toolbar';
+import { Tour } from './Tour';
 import { Tray, TrayHandle } from './Tray';
 import { msg, t } from '../core/language';
 import { Words } from './Words';
@@ -197,6 +198,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
             <div className={`centre ${panels.focus ? 'beside' : ''}`}>
               <div className="stage">
                 <Canvas />
+                <Tour />
                 {ready && empty && <EmptyCanvas />}
                 {!ready && empty && (
                   <div className="loading fill muted">

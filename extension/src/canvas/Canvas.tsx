@@ -12,7 +12,7 @@ import {
 } from '@xyflow/react';
 import { useCallback, useEffect, useMemo, useRef, useState, type MouseEvent } from 'react';
 import * as actions from '../core/actions';
-import type { Point } from '../core/edits';
+import { routeOf, type Point } from '../core/edits';
 import { NODE_SIZE } from '../core/layout';
 import { targetOfPort } from '../core/subgraphs';
 import { ConnectionLine } from './ConnectionLine';
@@ -230,6 +230,10 @@ export function Canvas() {
           event.preventDefault();
           setMenu({ at: clientPoint(event), label: t('Selection'), items: selectionMenu(editor) });
         }}
+        onEdgeDoubleClick={(event, edge) => {
+          const link = actions.linkByKey(editor.history.document, edge.id);
+          if (link) actions.addRoutePoint(editor, link.target, flow.screenToFlowPosition(clientPoint(event)));
+        }}
         onEdgeContextMenu={(event, edge) => {
           event.preventDefault();
           const link = actions.linkByKey(editor.history.document, edge.id);
@@ -239,6 +243,14 @@ export function Canvas() {
             at,
             label: t('Link'),
             items: [
+              {
+                id: 'point',
+                label: t('Add a point'),
+                run: () => actions.addRoutePoint(editor, link.target, flow.screenToFlowPosition(at)),
+              },
+              ...(routeOf(editor.history.document, link.target).length > 0
+                ? [{ id: 'straighten', label: t('Straighten'), run: () => actions.setRoute(editor, link.target, []) }]
+                : []),
               { id: 'remove', label: t('Remove link'), run: () => actions.disconnect(editor, [link.target]) },
             ],
           });

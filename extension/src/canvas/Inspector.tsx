@@ -24,6 +24,7 @@ import type { Alignment } from '../core/layout';
 import type { OutputResult } from '../core/previews';
 import type { Problem } from '../core/protocol';
 import { msg, t, tn } from '../core/language';
+import { TourOffer } from './Tour';
 import { Words } from './Words';
 import { Button, Choices, Tabs } from './controls/buttons';
 import './Inspector.css';
@@ -79,6 +80,7 @@ function Nothing() {
           ? t('Select a node to see its arguments. Double-click the canvas to add one.')
           : t('Select a node to see its arguments. Double-click the canvas or press %1 to add one.', search)}
       </p>
+      <TourOffer />
     </div>
   );
 }

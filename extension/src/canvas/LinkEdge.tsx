@@ -18,6 +18,7 @@ import { formatBytes } from '../core/values';
 import { useEditor, useResult, useValue } from './context';
 import type { Box } from '../core/layout';
 import { labelPlace } from './labelPlace';
+import { RoutePoints } from './RoutePoints';
 import './LinkEdge.css';
 
 type Curve = [Point, Point, Point, Point];
@@ -28,6 +29,8 @@ export type LinkData = {
   crosses: Memory | null;
   source: string;
   target: string;
+  /** Points that it passes through. */
+  route: readonly (readonly [number, number])[];
 };
 export type LinkEdgeType = Edge<LinkData, 'link'>;
 
@@ -41,13 +44,18 @@ export const LinkEdge = memo(function LinkEdge(properties: EdgeProps<LinkEdgeTyp
   const ends = { sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition };
   // To the row below it goes back through the gap between the rows.
   const back = targetX < sourceX - BACK && targetY - sourceY > 2 * ABOVE;
-  const [path] = back
+  const route = data?.route ?? [];
+  const [path] =
+    route.length > 0
+    ? [pathThrough([[sourceX, sourceY], ...route, [targetX, targetY]])]
+    : back
     ? getSmoothStepPath({ ...ends, centerY: targetY - ABOVE, offset: 18, borderRadius: 10 })
     : getBezierPath({ ...ends, curvature: 0.3 });
   const classes = `link kind-${data?.kind ?? 'any'} ${data?.argument ? 'argument-link' : ''} ${data?.crosses ? 'crosses' : ''} ${selected ? 'selected' : ''}`;
   return (
     <g data-testid="edge" data-source={data?.source} data-target={data?.target} className={classes}>
       <BaseEdge path={path} interactionWidth={18} className="link-path" />
+      {route.length > 0 && <RoutePoints link={properties.id} route={route} />}
       {data?.crosses && <path d={path} className="link-gap" fill="none" />}
       {data?.crosses && (
         <Transfer source={data.source} to={data.crosses} curve={back ? levelCurve(ends) : curveOf(path)} />
@@ -106,6 +114,18 @@ function Chip({ text, curve, ...rest }: { text: string; curve: Curve } & HTMLAtt
       </span>
     </EdgeLabelRenderer>
   );
+}
+
+/** A curve through points, level at each of them. */
+function pathThrough(points: readonly (readonly [number, number])[]): string {
+  return points
+    .map(([x, y], index) => {
+      const before = points[index - 1];
+      if (!before) return `M${x},${y}`;
+      const bend = Math.max(16, Math.abs(x - before[0]) / 3);
+      return `C${before[0] + bend},${before[1]} ${x - bend},${y} ${x},${y}`;
+    })
+    .join(' ');
 }
 
 /** The level part of a link to the next row. */

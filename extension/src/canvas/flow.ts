@@ -3,6 +3,7 @@ import type { Node } from '@xyflow/react';
 import { kindOf, type Facts } from '../core/connect';
 import { transferOf } from '../core/placement';
 import { formatEdge, isArgument, links, targetKey, type GraphDocument } from '../core/document';
+import { routeOf } from '../core/edits';
 import type { Selection } from '../core/editor';
 import { cornerOf, FRAME, NODE_SIZE, placeOf, type Box, type Size } from '../core/layout';
 import { groupKey, hiddenNodes, portOf } from '../core/subgraphs';
@@ -15,6 +16,7 @@ export type FlowNode = Node<Record<string, never>, 'operator' | 'note' | 'frame'
 const ELEVATED = 1000;
 
 const NO_DATA: Record<string, never> = {};
+const NO_ROUTE: readonly [number, number][] = [];
 
 function isSelected(id: string, type: FlowNode['type'], selection: Selection): boolean {
   if (type === 'operator') return selection.nodes.has(id);
@@ -170,6 +172,7 @@ export function flowEdges(
       const crosses = transferOf(facts.document, source, target);
       const selected = selection.links.has(id);
       const sourceHandle = portOf.output(source, from !== undefined);
+      const route = to === undefined ? routeOf(facts.document, target) : NO_ROUTE;
       const previous = old.get(id);
       if (
         previous?.source === sourceId &&
@@ -177,7 +180,8 @@ export function flowEdges(
         previous.sourceHandle === sourceHandle &&
         (previous.selected ?? false) === selected &&
         previous.data?.kind === kind &&
-        previous.data.crosses === crosses
+        previous.data.crosses === crosses &&
+        previous.data.route === route
       ) {
         return previous;
       }
@@ -193,6 +197,7 @@ export function flowEdges(
           kind,
           crosses,
           argument: isArgument(target),
+          route,
           source: `${source.node}:${source.output}`,
           target: `${target.node}:${portOf.target(target, false)}`,
         },

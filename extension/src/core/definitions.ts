@@ -584,11 +584,12 @@ class Parts {
       for (const [argument, reference] of Object.entries(node?.connections ?? {})) {
         if (!this.outside(reference)) continue;
         const key = `${bareEdge(reference)} ${argument}`;
-        const known = parameterOf(this.parameters, id, argument) ?? bySource.get(key);
-        if (known === undefined) bySource.set(key, add(id, argument));
-        else if (parameterOf(this.parameters, id, argument) === undefined)
-          this.parameters[known]?.push({ node: id, argument });
-        this.connections[known ?? bySource.get(key)] = bareEdge(reference);
+        const own = parameterOf(this.parameters, id, argument);
+        const shared = own ?? bySource.get(key);
+        const name = shared ?? add(id, argument);
+        if (own === undefined && shared !== undefined) this.parameters[name]?.push({ node: id, argument });
+        bySource.set(key, name);
+        this.connections[name] = bareEdge(reference);
       }
       if (!fresh) continue;
       const operator = this.catalogue.operator(node?.op);

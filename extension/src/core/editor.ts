@@ -43,6 +43,7 @@ import {
   type ViewState,
 } from './state';
 import { Sync } from './sync';
+import type { TourState } from './tour';
 import type { CatalogueData } from './catalogue';
 import { t } from './language';
 
@@ -96,6 +97,7 @@ export class Editor {
     minimap: true,
   });
   readonly batch = new Slice<BatchState>({ samples: 4, seen: TRAY_SAMPLES, iteration: 0, pins: null });
+  readonly tour = new Observable<TourState | null>(null);
   readonly tray = new Slice<TrayState>({
     mode: 'batch',
     overlays: true,

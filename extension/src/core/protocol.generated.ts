@@ -82,7 +82,7 @@ export interface GraphNode {
   [unknown: string]: unknown;
 }
 
-/** Where a node lies, and whether it is switched off; `disabled` counts more than `bypass`. */
+/** Where a node lies, and whether it is switched off; `disabled` counts more than `bypass`. `routes` has the points that links to its inputs (`in:0`) and arguments (`arg:angle`) pass through. */
 export interface NodeView {
   x?: number;
   y?: number;
@@ -91,6 +91,7 @@ export interface NodeView {
   disabled?: boolean;
   title?: string;
   comment?: string;
+  routes?: Record<string, [number, number][]>;
   [unknown: string]: unknown;
 }
 

@@ -17,6 +17,19 @@ import { placeOf } from '../layout';
 import { makeRoom } from '../room';
 import { addOperator } from './adding';
 
+/** The points that a link passes through. */
+export function setRoute(editor: Editor, target: Target, points: readonly Point[], gesture?: string): void {
+  editor.edit(t('Route link'), (document) => edits.setRoute(document, target, points), gesture);
+}
+
+/** One more point for a link to pass through, where it is nearest to the others. */
+export function addRoutePoint(editor: Editor, target: Target, point: Point): void {
+  const route = edits.routeOf(editor.history.document, target).map(([x, y]) => ({ x, y }));
+  const at = route.findIndex(({ x }) => x > point.x);
+  const place = at < 0 ? route.length : at;
+  setRoute(editor, target, [...route.slice(0, place), point, ...route.slice(place)]);
+}
+
 /** Connects, or says why not and offers what would fit. */
 export function tryConnect(
   editor: Editor,

@@ -68,7 +68,7 @@ export function arrange(editor: Editor): void {
   if (ids.length === 0) return;
   const room = editor.canvas?.room() ?? null;
   const positions = autoLayout(document, editor.sizeOf, ids, room);
-  editor.edit(t('Arrange'), (start) => edits.moveNodes(start, positions));
+  editor.edit(t('Arrange'), (start) => edits.straighten(edits.moveNodes(start, positions), ids));
   if (selected.length <= 1) editor.canvas?.fit();
 }
 

@@ -3,7 +3,8 @@ import { shownPanels, togglePanel } from '../folding';
 import { readerOf } from '../datasets';
 import { msg } from '../language';
 import { nextProblem, walk } from '../navigation';
-import { filled, selected, inSection, type Command, opens } from './command';
+import { goTo } from '../tour';
+import { filled, selected, writable, inSection, type Command, opens } from './command';
 
 export const VIEW = inSection('View', [
   ...(
@@ -86,6 +87,13 @@ export const VIEW = inSection('View', [
     keys: ['Mod+K', 'Mod+F'],
     whileWriting: true,
     run: opens('commands'),
+  },
+  {
+    id: 'tour',
+    label: msg('Tour'),
+    caption: msg('Six gestures in two minutes, tried in this graph'),
+    enabled: (editor) => filled(editor) && writable(editor),
+    run: (editor) => goTo(editor, 0),
   },
   { id: 'shortcuts', label: msg('Keyboard shortcuts'), keys: ['?', 'Shift+?'], run: opens('shortcuts') },
   ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((count): Omit<Command, 'section'> => ({

@@ -1,6 +1,14 @@
 /** Edits that do not affect results: places, notes, groups. */
-import { freeName, type GraphDocument, type Group, type NodeView, type Note } from '../document';
-import { type Point, withViews } from './rewriting';
+import {
+  freeName,
+  isArgument,
+  type GraphDocument,
+  type Group,
+  type NodeView,
+  type Note,
+  type Target,
+} from '../document';
+import { type Point, without, withViews } from './rewriting';
 
 export function moveNodes(document: GraphDocument, positions: Record<string, Point>): GraphDocument {
   const views: Record<string, NodeView> = {};
@@ -18,6 +26,38 @@ export function setView(
   const views: Record<string, NodeView> = {};
   for (const id of ids) views[id] = { ...document.view.nodes[id], ...change };
   return withViews(document, views);
+}
+
+/** The points that a link passes through; none for a link that goes straight to its end. */
+export function routeOf(document: GraphDocument, target: Target): readonly Route[] {
+  return document.view.nodes[target.node]?.routes?.[routeKey(target)] ?? NO_ROUTE;
+}
+
+type Route = [number, number];
+
+const NO_ROUTE: readonly Route[] = [];
+
+const routeKey = (target: Target): string =>
+  isArgument(target) ? `arg:${target.argument}` : `in:${target.input}`;
+
+export function setRoute(document: GraphDocument, target: Target, points: readonly Point[]): GraphDocument {
+  const { routes = {}, ...view } = document.view.nodes[target.node] ?? {};
+  const key = routeKey(target);
+  const route = points.map(({ x, y }): Route => [Math.round(x), Math.round(y)]);
+  const next = route.length > 0 ? { ...routes, [key]: route } : without(routes, new Set([key]));
+  const changed: NodeView = Object.keys(next).length > 0 ? { ...view, routes: next } : view;
+  return withViews(document, { [target.node]: changed });
+}
+
+/** Links to these nodes go straight to them. */
+export function straighten(document: GraphDocument, ids: readonly string[]): GraphDocument {
+  const bent = ids.filter((id) => document.view.nodes[id]?.routes);
+  const views = bent.map((id): [string, NodeView] => {
+    const view = { ...document.view.nodes[id] };
+    delete view.routes;
+    return [id, view];
+  });
+  return bent.length > 0 ? withViews(document, Object.fromEntries(views)) : document;
 }
 
 function freeId(taken: readonly { id: string }[], base: string): string {
