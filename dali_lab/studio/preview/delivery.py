@@ -260,9 +260,9 @@ class Delivery:
                 reasons.setdefault(name, Skipped(f"Waits for '{by}'.", by))
         for name, instance in self._instances.by_name.items():
             inner = (evaluation.results.get(member) for member in instance.members)
-            failed = next((result for result in inner if result is not None and result.failures), None)
-            if failed is not None and name not in self._told:
-                reasons[name] = self._failure(failed)
+            broken = next((result for result in inner if result is not None and result.failures), None)
+            if broken is not None and name not in self._told:
+                reasons[name] = self._failure(broken)
         switched, passed = checked.draft.switched, switches(checked.draft.graph.view)
         for name, by in dict.fromkeys((owner(inside), owner(cause)) for inside, cause in switched.off.items()):
             if name in self._told or (name == by and passed.get(name) == "bypass"):

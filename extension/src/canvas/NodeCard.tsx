@@ -38,7 +38,9 @@ export function cardArguments(operator: Operator | undefined, node: GraphNode): 
     if (!matters(argument) || wanted.size >= (told ? 3 : 4)) continue;
     if (!told || argument.required === true || argument.default != null) wanted.add(argument);
   }
-  const shown = all.filter((argument) => wanted.has(argument));
+  // A sub-graph offers what its maker chose.
+  const shown =
+    definitionName(node.op) === null ? all.filter((argument) => wanted.has(argument)) : all.slice(0, 6);
   const linked = Object.keys(node.connections ?? {})
     .filter((name) => !shown.some((argument) => argument.name === name))
     .map(

@@ -38,6 +38,10 @@ describe('a sub-graph', () => {
     expect(definition?.inputs).toEqual(['images']);
     expect(definition?.outputs).toEqual(['brightness_contrast']);
     expect(definition?.nodes['rotate']?.inputs).toEqual(['images']);
+    // Another use begins without a problem.
+    expect(definition?.nodes['rotate']?.arguments?.['angle']).toBe(
+      operators.operator('rotate')?.start?.['angle'],
+    );
     expect(document.nodes['augment']?.inputs).toEqual(photographs().nodes['rotate']?.inputs);
     expect(document.nodes['augment']?.connections).toEqual({ angle: 'random_angle' });
     expect(document.nodes['normalize']?.inputs).toEqual(['augment']);

@@ -655,7 +655,12 @@ class Parts {
         for (const targets of Object.values(this.parameters)) {
           for (const { argument } of targets.filter((each) => each.node === id)) {
             const old = earlier(id);
-            if (!old) continue;
+            if (!old) {
+              // What is given from outside here needs a value where another use gives none.
+              const start = this.catalogue.operator(node.op)?.start?.[argument];
+              if (values[argument] === undefined && start !== undefined) values[argument] = start;
+              continue;
+            }
             const before = old.arguments?.[argument];
             if (before === undefined)
               delete values[argument]; // eslint-disable-line @typescript-eslint/no-dynamic-delete
