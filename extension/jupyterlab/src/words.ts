@@ -68,6 +68,12 @@ export function editorCommands(
     ['output', trans.__('Pipeline Output'), trans.__('Add or remove the first output of this node')],
     ['group', trans.__('Group Nodes'), trans.__('Put a frame with a title around the selected nodes')],
     ['ungroup', trans.__('Ungroup'), trans.__('Take the frame away')],
+    ['subgraph', trans.__('Make a Sub-graph'), trans.__('One node of the selected ones, to be used again')],
+    [
+      'open-subgraph',
+      trans.__('Open or Close the Sub-graph'),
+      trans.__('Its nodes stand on the canvas while it is open'),
+    ],
     ['note', trans.__('Add Note'), trans.__('Place a note at the pointer')],
     ['arrange', trans.__('Arrange'), trans.__('Lay the graph out')],
     ['align-left', trans.__('Align Left Edges'), trans.__('Move the selected nodes')],
@@ -104,6 +110,7 @@ export function editorCommands(
     ['toggle-inspector', trans.__('Inspector'), trans.__('Show or hide the arguments')],
     ['toggle-tray', trans.__('Batch Tray'), trans.__('Show or hide the batch')],
     ['toggle-minimap', trans.__('Minimap'), trans.__('Show or hide the map of the graph')],
+    ['tour', trans.__('Tour of the Editor'), trans.__('Six gestures in two minutes, tried in this graph')],
     ['shortcuts', trans.__('Keyboard Shortcuts of the Editor'), trans.__('List the keys of the canvas')],
   ];
 }

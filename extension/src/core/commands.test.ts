@@ -8,6 +8,7 @@ import type { GraphDocument } from './document';
 
 /** Commands that change the graph; all others must leave it as it is. */
 const EDITS = new Set([
+  'subgraph',
   'cut',
   'paste',
   'duplicate',
