@@ -153,7 +153,7 @@ def test_sources_without_an_index_are_warned_about() -> None:
     pipeline = Pipeline(2, 1, None, enable_checkpointing=True)
     with pipeline:
         pipeline.set_outputs(fn.external_source(source=[np.zeros((2, 1))] * 9))
-    with pytest.warns(UserWarning, match="not part of checkpoints"):
+    with pytest.warns(UserWarning, match="doesn't capture state of such 'source'"):
         pipeline.run()
 
 
