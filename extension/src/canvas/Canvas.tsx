@@ -249,7 +249,13 @@ export function Canvas() {
                 run: () => actions.addRoutePoint(editor, link.target, flow.screenToFlowPosition(at)),
               },
               ...(routeOf(editor.history.document, link.target).length > 0
-                ? [{ id: 'straighten', label: t('Straighten'), run: () => actions.setRoute(editor, link.target, []) }]
+                ? [
+                    {
+                      id: 'straighten',
+                      label: t('Straighten'),
+                      run: () => actions.setRoute(editor, link.target, []),
+                    },
+                  ]
                 : []),
               { id: 'remove', label: t('Remove link'), run: () => actions.disconnect(editor, [link.target]) },
             ],

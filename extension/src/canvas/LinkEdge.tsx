@@ -47,10 +47,10 @@ export const LinkEdge = memo(function LinkEdge(properties: EdgeProps<LinkEdgeTyp
   const route = data?.route ?? [];
   const [path] =
     route.length > 0
-    ? [pathThrough([[sourceX, sourceY], ...route, [targetX, targetY]])]
-    : back
-    ? getSmoothStepPath({ ...ends, centerY: targetY - ABOVE, offset: 18, borderRadius: 10 })
-    : getBezierPath({ ...ends, curvature: 0.3 });
+      ? [pathThrough([[sourceX, sourceY], ...route, [targetX, targetY]])]
+      : back
+        ? getSmoothStepPath({ ...ends, centerY: targetY - ABOVE, offset: 18, borderRadius: 10 })
+        : getBezierPath({ ...ends, curvature: 0.3 });
   const classes = `link kind-${data?.kind ?? 'any'} ${data?.argument ? 'argument-link' : ''} ${data?.crosses ? 'crosses' : ''} ${selected ? 'selected' : ''}`;
   return (
     <g data-testid="edge" data-source={data?.source} data-target={data?.target} className={classes}>

@@ -21,7 +21,13 @@ export function RoutePoints({ link, route }: { link: string; route: Route }) {
   const drag = useRef<string | null>(null);
   const set = (points: Route, gesture?: string): void => {
     const found = linkByKey(editor.history.document, link);
-    if (found) setRoute(editor, found.target, points.map(([x, y]) => ({ x, y })), gesture);
+    if (found)
+      setRoute(
+        editor,
+        found.target,
+        points.map(([x, y]) => ({ x, y })),
+        gesture,
+      );
   };
   const moved = (index: number, to: readonly [number, number]): Route =>
     route.map((point, at) => (at === index ? to : point));
