@@ -72,7 +72,6 @@ for _module, _names in {
     "functional.totensor": "conversion:pil_to_tensor conversion:to_pil_image conversion:to_tensor",
     "gaussian_blur": "color:GaussianBlur",
     "normalize": "color:Normalize",
-    "operator": "transforms:Transform",
     "pad": "transforms:Pad",
     "rand_apply": "transforms:RandomApply",
     "randomcrop": "transforms:RandomCrop transforms:RandomResizedCrop",

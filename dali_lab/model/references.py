@@ -9,7 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dali_lab.model.dtypes import NamedEnum
 from dali_lab.model.errors import FormatError
+
+
+def is_function(value: object) -> bool:
+    """Whether a value is there to be called; members of enumerations can be (``types.UINT8(3)``), and are values."""
+    return callable(value) and not isinstance(value, NamedEnum)
 
 
 @dataclass(frozen=True)

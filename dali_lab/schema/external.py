@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
+from dali_lab.model.references import is_function
 from dali_lab.model.sample_info import BatchInfo, SampleInfo
 
 Kind = Literal["callable", "iterable", "generator"]
@@ -54,7 +55,7 @@ def kind_of(source: object) -> Kind:
         return "generator"
     if hasattr(source, "__iter__") or (hasattr(source, "__getitem__") and hasattr(source, "__len__")):
         return "iterable"
-    if callable(source):
+    if is_function(source):
         return "callable"
     raise ArgumentTypeError(
         f"must be callable, iterable or a generator function, got {type(source).__name__}", argument="source"

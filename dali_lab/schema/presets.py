@@ -31,6 +31,7 @@ class Traits(TypedDict, total=False):
     important: bool
     advanced: bool
     removed: bool
+    refused_as: str
     beyond_dali: bool
 
 

@@ -74,7 +74,7 @@ class Contrast(Step):
     def keras(self) -> list[Piece]:
         factor = spread(self.factor)
         down, up = 1 - factor.low, factor.high - 1
-        if down > up:
+        if down > up + 1e-6:
             raise NoEquivalent("{} takes factors as far above 1 as below, or further")
         return [made("layers.RandomContrast", pair(Range(float(f"{down:.9g}"), float(f"{up:.9g}"))))]
 
@@ -383,8 +383,10 @@ class Normalize(Step):
 
     def keras(self) -> list[Piece]:
         mean, deviation = self._channels()
-        variance = [item * item for item in deviation]
-        return [made("layers.Normalization", ("mean", numbers(mean)), ("variance", numbers(variance)))]
+        # layers.Normalization holds undefined numbers in a Pipeline, which does not build it.
+        scale = [1 / item for item in deviation]
+        offset = [-each / item for each, item in zip(mean, deviation, strict=True)]
+        return [made("layers.Rescaling", numbers(scale), numbers(offset))]
 
     def _channels(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         mean = self.mean * 3 if len(self.mean) == 1 else self.mean

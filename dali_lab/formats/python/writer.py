@@ -17,9 +17,8 @@ from dali_lab.formats.python.statements import Statements
 from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.naming import is_reserved, node_name
-from dali_lab.model.dtypes import NamedEnum
 from dali_lab.model.errors import FormatError, GraphError
-from dali_lab.model.references import PythonReference, reference_to
+from dali_lab.model.references import PythonReference, is_function, reference_to
 from dali_lab.model.short_text import printable
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
@@ -179,8 +178,7 @@ def _with_references(graph: Graph) -> Graph:
     def named(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return tuple(map(named, value))
-        # Members of enumerations can be called: types.UINT8(3).
-        plain = isinstance(value, (PythonReference, type(None), type, NamedEnum)) or not callable(value)
+        plain = isinstance(value, (PythonReference, type(None), type)) or not is_function(value)
         reference = value if isinstance(value, PythonReference) else None if plain else reference_to(value)
         if reference is None:
             return value

@@ -44,6 +44,10 @@ class CFunctionOperator(Operator):
     example = '>>> fn.experimental.c_function(images, function="invert")'
 
     @classmethod
+    def repeats(cls) -> bool:
+        return False  # a function may do anything
+
+    @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:
         return int(values.get("num_outputs") or 1)
 

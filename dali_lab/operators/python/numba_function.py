@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT16
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
-from dali_lab.model.references import PythonReference
+from dali_lab.model.references import PythonReference, is_function
 from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, integers, register
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Record
@@ -71,7 +71,7 @@ class NumbaFunction(Operator):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         for name in ("run_fn", "setup_fn"):
             function = values.get(name)
-            if function is not None and not callable(function) and not isinstance(function, PythonReference):
+            if function is not None and not is_function(function) and not isinstance(function, PythonReference):
                 raise ArgumentTypeError(f"takes a function, got {function!r}", argument=name)
         for types, dimensions in (("in_types", "ins_ndim"), ("out_types", "outs_ndim")):
             if len(values[types]) != len(values[dimensions]):

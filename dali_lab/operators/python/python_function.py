@@ -12,7 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, DaliLabError, OperatorError, SampleError
 from dali_lab.model.incoming import incoming_batch
-from dali_lab.model.references import PythonReference
+from dali_lab.model.references import PythonReference, is_function
 from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, integer, register
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Record
@@ -63,7 +63,7 @@ class FunctionOperator(Operator):
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: object, inputs: int) -> None:
         function = values.get("function")
-        if not callable(function) and not isinstance(function, PythonReference):
+        if not is_function(function) and not isinstance(function, PythonReference):
             raise ArgumentTypeError(f"takes a function, got {function!r}", argument="function")
         layouts, count = values.get("output_layouts"), cls.output_count(values)
         if isinstance(layouts, (list, tuple)) and len(layouts) > count:

@@ -68,15 +68,20 @@ int meet(dali_lab_chunk *chunk) {
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def compiled(folder: Path) -> Path:
+    """The library of the functions above."""
     compiler = shutil.which("cc")
     assert compiler, "these tests need a C compiler named cc"
-    folder = tmp_path_factory.mktemp("c")
     (folder / "mine.c").write_text(SOURCE)
     path = folder / "libmine.so"
     command = [compiler, "-shared", "-fPIC", "-O1", "-Wall", "-Werror", *sysconfig.get_compile_flags()]
     subprocess.run([*command, "-o", str(path), str(folder / "mine.c"), *sysconfig.get_link_flags()], check=True)
+    return path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = compiled(tmp_path_factory.mktemp("c"))
     c.register("invert", path)
     c.register("row_sums", path, "rows", shapes=lambda shapes: (shapes[:, :1], np.zeros((len(shapes), 0), int)))
     c.register("wrong", path, "rows", shapes=lambda shapes: shapes[:, :1])

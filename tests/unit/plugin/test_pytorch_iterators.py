@@ -209,14 +209,15 @@ def test_a_failed_batch_is_raised_and_the_next_one_follows() -> None:
 
 def test_pipelines_stay_in_step_where_one_of_them_fails() -> None:
     def counting(fails: int) -> dali_lab.Pipeline:
-        def source(info: Any) -> np.ndarray:
-            if info.idx_in_epoch == fails:
+        def refuse(sample: np.ndarray) -> np.ndarray:
+            if sample[0] == fails:
                 raise ValueError("no such sample")
-            return np.array([info.idx_in_epoch])
+            return sample
 
         pipeline = dali_lab.Pipeline(2, 1, None)
         with pipeline:
-            pipeline.set_outputs(dali_lab.fn.external_source(source, batch=False))
+            counted = dali_lab.fn.external_source(lambda info: np.array([info.idx_in_epoch]), batch=False)
+            pipeline.set_outputs(dali_lab.fn.python_function(counted, function=refuse))
         return pipeline
 
     iterator = DALIGenericIterator([counting(3), counting(7)], ["x"], size=100, prepare_first_batch=False)

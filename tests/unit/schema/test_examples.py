@@ -25,7 +25,9 @@ from PIL import Image
 from dali_lab import DataNode, Pipeline, fn, math, tfrecord, types
 from dali_lab.kernels.cuda.user import register as register_kernel
 from dali_lab.operators.readers.lmdb.messages import caffe2_messages, caffe_messages
+from dali_lab.plugin import c
 from dali_lab.schema import all_operators, find_operator, samples
+from tests.unit.pipeline.test_c_function import compiled
 from tests.unit.readers.records import example, write
 
 SIZE = 3
@@ -170,6 +172,7 @@ def clip(folder: Path) -> None:
 FED: dict[str, dict[str, Callable[[], Any]]] = {"experimental.inputs.video": {"video": samples.video}}
 """Inputs of an example's nodes, by their names."""
 FILES: dict[str, Callable[[Path], None]] = {
+    "experimental.c_function": lambda folder: c.register("invert", compiled(folder)),
     "experimental.readers.video": clip,
     "readers.caffe": lmdb_of(datum),
     "readers.caffe2": lmdb_of(tensors),

@@ -34,10 +34,10 @@ class NumpyArrays(Operator):
     beyond_dali = True
     tested_elsewhere = "tests/gpu/test_direct_reading.py"
     arguments = (
-        string("file_root", None, "As for the reader."),
+        string("file_root", None, "As for the reader.", widget="folder"),
         string("file_filter", "*.npy", "As for the reader."),
-        string("file_list", None, "As for the reader."),
-        strings("files", None, "As for the reader."),
+        string("file_list", None, "As for the reader.", widget="path"),
+        strings("files", None, "As for the reader.", widget="path", relative_to="file_root"),
         *REGION,
         flag("cache_header_information", "As for the reader."),
         integer("rows", None, "Number of the file of each sample.", tensor=True, fed=INTEGERS),
