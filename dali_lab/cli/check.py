@@ -7,7 +7,7 @@ import functools
 import os
 from typing import TYPE_CHECKING
 
-from dali_lab.cli.options import Commands, load_graph, positive, with_samples
+from dali_lab.cli.options import Commands, load_graph, ray_option, with_samples, work_options
 from dali_lab.cli.progress import Bar, time_text
 
 if TYPE_CHECKING:
@@ -55,17 +55,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--fail-on", choices=("error", "warning", "never"), default="error", help="what makes the exit status 1"
     )
-    parser.add_argument("--batch-size", type=positive, default=None, metavar="N", help="samples in a batch")
-    parser.add_argument("--threads", type=positive, default=None, metavar="N", help="CPU threads (default: all cores)")
+    work_options(parser)
     parser.add_argument("--anew", action="store_true", help="begin anew where an earlier check was ended")
-    parser.add_argument(
-        "--ray",
-        nargs="?",
-        const="",
-        default=None,
-        metavar="ADDRESS",
-        help="check on a Ray cluster: host:port of its head node (default: RAY_ADDRESS, or else this machine)",
-    )
+    ray_option(parser, "check on a Ray cluster")
     parser.set_defaults(function=_check)
 
 

@@ -29,6 +29,24 @@ def seconds(text: str) -> float:
     return number
 
 
+def ray_option(parser: argparse.ArgumentParser, use: str) -> None:
+    """The option that moves the work to a cluster; `use` says how."""
+    parser.add_argument(
+        "--ray",
+        nargs="?",
+        const="",
+        default=None,
+        metavar="ADDRESS",
+        help=f"{use}: host:port of its head node (default: RAY_ADDRESS, or else this machine)",
+    )
+
+
+def work_options(parser: argparse.ArgumentParser) -> None:
+    """The size of batches and the number of threads, for commands that go through a dataset."""
+    parser.add_argument("--batch-size", type=positive, default=None, metavar="N", help="samples in a batch")
+    parser.add_argument("--threads", type=positive, default=None, metavar="N", help="CPU threads (default: all cores)")
+
+
 def pipeline_options(parser: argparse.ArgumentParser) -> None:
     """Options that override the settings in the graph."""
     parser.add_argument("--batch-size", type=positive, default=None, metavar="N", help="samples in a batch")

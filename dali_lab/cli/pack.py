@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from dali_lab.cli.options import Commands, load_graph, positive, with_samples
+from dali_lab.cli.options import Commands, load_graph, positive, ray_option, with_samples, work_options
 from dali_lab.cli.progress import Bar, time_text
 
 if TYPE_CHECKING:
@@ -50,17 +50,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--on-error", choices=("raise", "skip"), default="raise", help="end at a bad sample, or leave it out"
     )
-    parser.add_argument("--batch-size", type=positive, default=None, metavar="N", help="samples in a batch")
-    parser.add_argument("--threads", type=positive, default=None, metavar="N", help="CPU threads (default: all cores)")
+    work_options(parser)
     parser.add_argument("--anew", action="store_true", help="remove what another run has written to the folder")
-    parser.add_argument(
-        "--ray",
-        nargs="?",
-        const="",
-        default=None,
-        metavar="ADDRESS",
-        help="pack on a Ray cluster whose machines share the folder: host:port of its head node",
-    )
+    ray_option(parser, "pack on a Ray cluster whose machines share the folder")
     parser.set_defaults(function=_pack)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 
-from dali_lab.cli.options import Commands, make_pipeline, pipeline_options, positive
+from dali_lab.cli.options import Commands, make_pipeline, pipeline_options, positive, ray_option
 from dali_lab.cli.progress import measured, print_bad_samples, print_rate
 
 
@@ -22,14 +22,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--batches", type=positive, default=None, metavar="N", help="batches to run (default: for 5 seconds)"
     )
-    parser.add_argument(
-        "--ray",
-        nargs="?",
-        const="",
-        default=None,
-        metavar="ADDRESS",
-        help="run an epoch on a Ray cluster: host:port of its head node (default: RAY_ADDRESS, or else this machine)",
-    )
+    ray_option(parser, "run an epoch on a Ray cluster")
     pipeline_options(parser)
     parser.set_defaults(function=_run)
 
