@@ -38,7 +38,7 @@ _ENDINGS = ("jpg", "png", "webp", "tif", "bmp", "wav", "flac", "ogg", "bin")
 
 @dataclass(frozen=True)
 class Component:
-    """What is packed of each sample on one edge.
+    """The packed form of the samples on one edge.
 
     Attributes
     ----------

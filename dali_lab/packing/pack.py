@@ -76,7 +76,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Report:
-    """What was packed.
+    """A packed dataset.
 
     Attributes
     ----------

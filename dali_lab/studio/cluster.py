@@ -91,7 +91,7 @@ def _rate(now: Progress) -> float:
 
 
 def _messages(request: RunOnCluster, token: Token) -> Iterator[Message]:
-    """What the process that runs it has to say, up to its end."""
+    """Events of the process that runs it, up to its end."""
     said = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "dali_lab.interop.ray.driver"],

@@ -229,7 +229,7 @@ def dumps(graph: Graph, library: Name = "torchvision", *, name: str = "transform
 
 
 def lost(graph: Graph, library: Name) -> list[str]:
-    """What is left out, and what differs by more than rounding, in sentences."""
+    """Parts that are left out, and results that differ by more than rounding, in sentences."""
     result = left_out(graph)
     try:
         chain, _ = _written(exported(graph), LIBRARIES[library])

@@ -47,7 +47,7 @@ class Images:
 
     @property
     def arithmetic(self) -> ModuleType:
-        """What has ``min`` and ``max`` for the sizes of these images."""
+        """The functions ``min`` and ``max`` for the sizes of these images."""
         return math if self.in_pipeline else builtins
 
     @property

@@ -656,7 +656,7 @@ class Parts {
           for (const { argument } of targets.filter((each) => each.node === id)) {
             const old = earlier(id);
             if (!old) {
-              // What is given from outside here needs a value where another use gives none.
+              // An argument that is given from outside here needs a value where another use gives none.
               const start = this.catalogue.operator(node.op)?.start?.[argument];
               if (values[argument] === undefined && start !== undefined) values[argument] = start;
               continue;
