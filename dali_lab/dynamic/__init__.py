@@ -6,8 +6,9 @@
 >>> brighter = small * ndd.random.uniform(range=(0.8, 1.2), batch_size=small.batch_size)
 
 Every operator of ``fn`` is there under the same name with the same arguments; readers are classes with
-:meth:`~dali_lab.dynamic.readers.Reader.next_epoch`. A call is a graph of one node on the executor that
-runs pipelines; in :attr:`EvalMode.deferred` calls wait until results are needed, and then run as one graph.
+:meth:`~dali_lab.dynamic.readers.Reader.next_epoch`. Small calls run on the calling thread, large
+batches on the executor that runs pipelines; in :attr:`EvalMode.deferred` calls wait until results are needed, and then
+run as one graph.
 """
 
 from __future__ import annotations

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from dali_lab.dynamic import direct
 from dali_lab.dynamic.batch import Batch, as_batch
 from dali_lab.dynamic.dtypes import DType
 from dali_lab.dynamic.evaluation import Outcome, Slot
@@ -68,7 +70,26 @@ def call(
         return traced_call(operator, nodes, {**arguments, **connected})
 
     values = [_input(each) for each in given]
-    return record(recorded, (*values, *(arguments[name] for name in names)), batch_size=batch_size)
+    operands = (*values, *(arguments[name] for name in names))
+    about = _about(operator, len(given), arguments)
+    return record(recorded, operands, batch_size=batch_size, about=about, state=arguments.get(direct.STATE))
+
+
+def _about(operator: type[Operator], inputs: int, arguments: Mapping[str, Any]) -> Hashable:
+    """What tells a call from others, besides its operands; `None` if it is to be recorded each time."""
+    table = operator.argument_table
+    constants: list[Hashable] = [operator.name, inputs]
+    for name, value in arguments.items():
+        if name == direct.STATE:
+            continue
+        arg = table.get(name)
+        if arg is not None and (arg.removed or arg.renamed_to):  # says so at each line that uses it
+            return None
+        constant = name if isinstance(value, Value) else direct.plain(value)
+        if constant is None:
+            return None
+        constants.append((name, constant))
+    return tuple(constants)
 
 
 def by_name(name: str, *inputs: object, **arguments: object) -> Any:
@@ -86,13 +107,29 @@ def expression(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
     """
     if len({each.slot.device for each in operands if isinstance(each, Value)}) > 1:
         raise ValueError("operands are on the CPU and on the GPU; cpu() and gpu() copy them")
-    return record(function, operands)
+    return record(function, operands, about=function)
 
 
-def record(function: Callable[..., Any], operands: Sequence[Any], *, batch_size: int | None = None) -> Any:
+def record(
+    function: Callable[..., Any],
+    operands: Sequence[Any],
+    *,
+    batch_size: int | None = None,
+    about: Hashable = None,
+    state: Any = None,
+) -> Any:
     """Call `function` with the symbols of tensors and batches, and wrap the symbols that it returns.
 
     Other operands are passed on as they are, but for lists and arrays, which become tensors.
+
+    Parameters
+    ----------
+    batch_size
+        For calls without tensors and batches: how many samples, as a batch.
+    about
+        What tells `function` from others, if calls like this one may be run as it was recorded.
+    state
+        The state of the generator that random numbers are drawn from.
     """
     items = [_operand(each) for each in operands]
     sizes = {each.batch_size for each in items if isinstance(each, Batch)}
@@ -100,6 +137,12 @@ def record(function: Callable[..., Any], operands: Sequence[Any], *, batch_size:
     if len(sizes) > 1:
         raise ValueError(f"batches have different numbers of samples: {' and '.join(map(str, sorted(sizes)))}")
     count = sizes.pop() if sizes else None
+    kind = Tensor if count is None else Batch
+    immediate = EvalMode.current() is not EvalMode.deferred
+    key = direct.key_of(about, items, count) if about is not None and immediate else None
+    kept = direct.find(key) if key is not None else None
+    if kept is not None and kept.suits(items, count):
+        return kept.arrange([kind._holding(each) for each in kept.run(items, count, state)])
     symbols = [_symbol(each, count) if isinstance(each, Value) else each for each in items]
     with outside():
         found = function(*symbols)
@@ -108,16 +151,26 @@ def record(function: Callable[..., Any], operands: Sequence[Any], *, batch_size:
     for item, symbol in zip(items, symbols, strict=True):
         if found is symbol:
             return item
-    keys = list(found) if isinstance(found, dict) else None
-    nodes = list(found.values()) if keys is not None else list(found) if isinstance(found, (list, tuple)) else [found]
+    nodes, arrange = _arrangement(found)
+    made = direct.prepared(nodes, symbols, arrange) if immediate and kept is None else None
+    if made is not None and key is not None:
+        direct.keep(key, made)
+    if made is not None and made.suits(items, count):
+        return arrange([kind._holding(each) for each in made.run(items, count, state)])
     outcome = Outcome(nodes, 1 if count is None else count)
-    kind = Tensor if count is None else Batch
-    results = [kind._of_call(outcome, index) for index in range(len(nodes))]
-    if EvalMode.current() is not EvalMode.deferred:
+    if immediate:
         outcome.evaluate()
-    if keys is not None:
-        return dict(zip(keys, results, strict=True))
-    return tuple(results) if isinstance(found, (list, tuple)) else results[0]
+    return arrange([kind._of_call(outcome, index) for index in range(len(nodes))])
+
+
+def _arrangement(found: Any) -> tuple[list[DataNode], Callable[[Sequence[Value]], Any]]:
+    """The nodes that recording a call gave, and what arranges results in their place as the call returns them."""
+    if isinstance(found, dict):
+        keys = list(found)
+        return list(found.values()), lambda results: dict(zip(keys, results, strict=True))
+    if isinstance(found, (list, tuple)):
+        return list(found), tuple
+    return [found], itemgetter(0)
 
 
 def _operand(item: object) -> Any:
@@ -196,7 +249,9 @@ def subscripted(value: Value, index: object) -> Any:
         filled = [[next(rest) if isinstance(bound, Value) else bound for bound in part] for part in parts]
         return subscript(node, tuple(slice(*part) if len(part) == 3 else part[0] for part in filled))
 
-    return record(recorded, (value, *bounds))
+    constants = direct.plain([[None if isinstance(bound, Value) else bound for bound in part] for part in parts])
+    places = tuple(isinstance(bound, Value) for part in parts for bound in part)
+    return record(recorded, (value, *bounds), about=None if constants is None else ("[]", constants, places))
 
 
 def _expression(name: str, recorded: Callable[..., DataNode]) -> Callable[..., Any]:

@@ -7,9 +7,9 @@ import os
 import warnings
 import weakref
 from collections.abc import Sequence
+from typing import ClassVar
 
 from dali_lab.device.interface import Device
-from dali_lab.dynamic import repeated
 from dali_lab.dynamic.modes import EvalContext
 from dali_lab.executor.immediate import ImmediateGraph
 from dali_lab.executor.placement import choose_device, device_for_preview, gpu_nodes
@@ -46,6 +46,20 @@ class Slot(DataNode):
         self.source, self.index, self.batch = _given(), 0, batch
 
 
+class Holder:
+    """A tensor or a batch.
+
+    Attributes
+    ----------
+    slot
+        The symbol that calls take.
+    """
+
+    _is_batch: ClassVar[bool] = False
+
+    slot: Slot
+
+
 def _given() -> OpCall:
     return OpCall("external_source", "cpu", (), {}, {}, None, 1)
 
@@ -78,9 +92,6 @@ class Outcome:
             _evaluate(self)
 
 
-EvalContext._purge_operator_cache = staticmethod(repeated.clear)  # type: ignore[attr-defined]
-
-
 def _evaluate(wanted: Outcome) -> None:
     calls, known = _collect(wanted.slots)
     # Results that others still hold are kept too, so that nothing is run twice.
@@ -90,21 +101,14 @@ def _evaluate(wanted: Outcome) -> None:
         # Whether they succeed or fail, whoever asked is told: leaving a context does not run them again.
         outcome.context.forget(outcome)
     slots = [slot for outcome in outcomes for slot in outcome.slots if slot.batch is None]
-    single = wanted.count == 1
-    key = repeated.key_of(next(iter(calls.values())), slots, single) if len(calls) == 1 else None
-    prepared = repeated.take(key, None if single else wanted.context.pool) if key is not None else None
-    if prepared is None:
-        prepared = _prepare(slots, [call for call, _ in known], wanted, key is not None)
+    prepared = _prepare(slots, [call for call, _ in known], wanted)
     for slot, batch in zip(slots, prepared.run(wanted.count, [batch for _, batch in known]), strict=True):
         slot.fill(batch)
-    if key is not None:
-        repeated.keep(key, prepared)
-    else:
-        prepared.close()
+    prepared.close()
 
 
-def _prepare(slots: Sequence[Slot], known: Sequence[OpCall], wanted: Outcome, again: bool) -> ImmediateGraph:
-    """A graph for results, with the calls whose results are there as inputs; `again` if it may run more than once."""
+def _prepare(slots: Sequence[Slot], known: Sequence[OpCall], wanted: Outcome) -> ImmediateGraph:
+    """A graph for results, with the calls whose results are there as inputs."""
     context = wanted.context
     graph = build_graph(slots)
     if len(graph.nodes) > len(known) + 1:
@@ -113,7 +117,7 @@ def _prepare(slots: Sequence[Slot], known: Sequence[OpCall], wanted: Outcome, ag
     # One sample is one task: going to a thread and back takes longer than what most calls do.
     pool = None if wanted.count == 1 and device is None else context.pool
     threads = context.num_threads
-    chunk = None if again else max(1, -(-wanted.count // threads))
+    chunk = max(1, -(-wanted.count // threads))
     names = [call.placed for call in known]
     return ImmediateGraph(graph, names, graph_seeds(graph, 0), device=device, pool=pool, threads=threads, chunk=chunk)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.device.transfer import download
 from dali_lab.dynamic.dtypes import DType, dtype
-from dali_lab.dynamic.evaluation import Outcome, Slot
+from dali_lab.dynamic.evaluation import Holder, Outcome, Slot
 from dali_lab.dynamic.places import Device, device
 from dali_lab.model.batch import Batch as Samples
 from dali_lab.model.tensor_list import TensorListCPU, TensorListGPU
@@ -24,20 +24,15 @@ Operand: TypeAlias = "Value | npt.ArrayLike"
 """The other side of an expression with a tensor or a batch."""
 
 
-class Value:
+class Value(Holder):
     """One result of a call, or data from outside.
 
     Attributes
     ----------
-    slot
-        The symbol that calls take.
     outcome
         The call that makes it; `None` for data from outside.
     """
 
-    _is_batch: ClassVar[bool] = False
-
-    slot: Slot
     outcome: Outcome | None = None
 
     if TYPE_CHECKING:  # :mod:`dali_lab.dynamic.calling` makes the methods from those of nodes

@@ -32,6 +32,7 @@ class CalledSamples:
     seed: int = 0
     batches: Mapping[str, Batch] = field(default_factory=dict)
     repeat: npt.NDArray[np.int64] | None = None
+    random_state: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         for name, batch in self.batches.items():
@@ -52,7 +53,7 @@ class CalledSamples:
             If the state is too short.
         """
         batch = self.batches.get("_random_state")
-        words = self.operator.values.get("_random_state") if batch is None else batch.array(0)
+        words = self.random_state or self.operator.values.get("_random_state") if batch is None else batch.array(0)
         if words is None:
             return GeneratorState(self.seed, self.drawn_before)
         try:

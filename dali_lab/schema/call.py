@@ -62,6 +62,8 @@ class Call(CalledSamples):
         Connected arguments by name.
     repeat
         For a call on frames: number of frames in each sample.
+    random_state
+        The words of a generator to draw from, where the call itself is given one, not the operator.
     place
         Offers memory for an output: ``place(output, shapes, dtype, layout)``.
     cancelled

@@ -1,4 +1,4 @@
-"""Calls of dynamic mode that come again and again: one engine does them in turn, unless they only look alike."""
+"""Calls of dynamic mode that come again and again: one operator runs them all, unless they only look alike."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import dali_lab.experimental.dynamic as ndd
-from dali_lab.dynamic import repeated
+from dali_lab.dynamic import direct
 from dali_lab.errors import DaliLabError
+from dali_lab.types import DALIInterpType
 
 
 def images(*heights: int) -> Any:
@@ -32,10 +33,58 @@ def test_constants_that_are_equal_and_not_the_same() -> None:
     assert made == [5, 6, 5, 7]
 
 
+def test_zero_has_two_signs() -> None:
+    data = ndd.as_tensor(np.ones(2, np.float32))
+    assert [bool(np.signbit(np.asarray(data * factor)[0])) for factor in (0.0, -0.0, 0.0)] == [False, True, False]
+
+
+def test_tensors_beside_batches() -> None:
+    angles = ndd.as_batch([np.float32(90), np.float32(0)])
+    picture = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    for _ in range(2):
+        turned = ndd.rotate(ndd.as_tensor(picture, layout="HWC"), angle=angles, interp_type=DALIInterpType.INTERP_NN)
+        assert np.array_equal(np.asarray(turned.tensors[0]), np.rot90(picture))
+        assert np.array_equal(np.asarray(turned.tensors[1]), picture)
+
+
+def test_random_numbers_go_on() -> None:
+    def drawn() -> list[float]:
+        ndd.random.set_seed(3)
+        return [float(ndd.random.uniform(range=[0, 1])) for _ in range(4)]
+
+    values = drawn()
+    assert len(set(values)) == 4 and drawn() == values
+    assert len({float(ndd.random.uniform(range=[0, 1], seed=5)) for _ in range(3)}) == 1
+
+
+def test_each_line_is_warned() -> None:
+    data = ndd.as_tensor(np.zeros((4, 4, 3), np.uint8), layout="HWC")
+    for _ in range(2):
+        with pytest.warns(DeprecationWarning, match="seed"):
+            ndd.flip(data, seed=7)
+
+
+def test_large_batches_on_threads() -> None:
+    pictures = [np.full((400, 500, 3), index, np.uint8) for index in range(8)]
+    for _ in range(3):
+        small = ndd.resize(ndd.as_batch(pictures, layout="HWC"), size=[2, 3])
+        assert [int(np.asarray(each).max()) for each in small] == list(range(8))
+
+
 def test_inputs_in_other_places() -> None:
     one, two = ndd.as_tensor(np.float32([1, 2])), ndd.as_tensor(np.float32([5, 7]))
     for left, right in ((one, two), (two, one), (one, one), (one, two)):
         assert np.asarray(ndd.cat(left, right)).tolist() == [*np.asarray(left), *np.asarray(right)]
+
+
+def by_name(data: Any) -> None:
+    narrow = ndd.crop(data, crop=(2, 5))
+    narrow.evaluate()
+
+
+def by_another_name(data: Any) -> None:
+    small = ndd.crop(data, crop=(2, 5))
+    small.evaluate()
 
 
 def test_after_an_error_and_with_the_line_of_the_call() -> None:
@@ -44,8 +93,9 @@ def test_after_an_error_and_with_the_line_of_the_call() -> None:
         if width == 9:
             assert ndd.crop(data, crop=(2, 5)).shape == (2, 5, 1)
         else:
-            with pytest.raises(DaliLabError, match=r"test_dynamic_loops\.py"):
-                ndd.crop(data, crop=(2, 5)).evaluate()
+            for crop, name in ((by_name, "narrow"), (by_another_name, "small")):
+                with pytest.raises(DaliLabError, match=rf"(?s)node '{name}'.*test_dynamic_loops\.py"):
+                    crop(data)
 
 
 def test_threads_that_call_the_same_line() -> None:
@@ -65,11 +115,11 @@ def test_threads_that_call_the_same_line() -> None:
     assert not wrong
 
 
-def test_few_engines_are_kept() -> None:
+def test_few_calls_are_kept() -> None:
     data = ndd.as_tensor(np.zeros(2, np.float32))
-    for number in range(2 * repeated._MOST_ENGINES):
+    for number in range(2 * direct.MOST_KEPT):
         assert np.asarray(data + number).tolist() == [number, number]
-    assert 0 < len(repeated._kept) <= repeated._MOST_ENGINES
+    assert 0 < len(direct._kept) <= direct.MOST_KEPT
 
 
 def test_another_number_of_threads() -> None:
