@@ -155,7 +155,7 @@ def _next_page(place: int) -> int:
 
 
 class Budget:
-    """A limit of the memory of batches for a part of the process, such as previews.
+    """A limit of the memory of batches: of a part of the process, such as previews, or of all that has none.
 
     Parameters
     ----------
@@ -191,7 +191,8 @@ class Budget:
             while self._returned:
                 self._used -= self._returned.popleft()
             if self._used + nbytes > self.most:
-                raise MemoryError(f"{nbytes / 2**30:.1f} GiB are wanted, and {self.most / 2**30:.1f} GiB are the limit")
+                more, used, most = (f"{size / 2**30:.3g} GiB" for size in (nbytes, self._used, self.most))
+                raise MemoryError(f"{more} are wanted, batches take {used} already, and {most} are the limit")
             self._used += nbytes
 
     def give(self, nbytes: int) -> None:
@@ -200,6 +201,8 @@ class Budget:
 
 
 _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
+_process: Budget | None = None
+"""The limit where a context has none: more than the machine has would end the process without a word."""
 
 
 class _Lease:
@@ -207,7 +210,7 @@ class _Lease:
 
     __slots__ = ("__array_interface__", "_address", "_budget", "_heap", "_nbytes", "_slab")
 
-    def __init__(self, heap: _Heap, whole: int, nbytes: int, budget: Budget | None) -> None:
+    def __init__(self, heap: _Heap, whole: int, nbytes: int, budget: Budget) -> None:
         self._heap, self._nbytes, self._budget = heap, whole, budget
         self._slab, self._address = heap.take(whole)
         self.__array_interface__ = {"version": 3, "data": (self._address, False), "shape": (nbytes,), "typestr": "|u1"}
@@ -215,8 +218,7 @@ class _Lease:
     def __del__(self) -> None:
         if hasattr(self, "_slab"):  # there was memory
             self._heap.give(self._slab, self._address, self._nbytes)
-            if self._budget is not None:
-                self._budget.give(self._nbytes)
+            self._budget.give(self._nbytes)
 
 
 _heap = _Heap()
@@ -231,16 +233,21 @@ def buffer(nbytes: int) -> npt.NDArray[np.uint8]:
         If there is not so much, or it would be beyond the :class:`Budget` of this context.
     """
     if nbytes >= LEAST_MAPPED:
-        budget = _budget.get()
+        budget = _budget.get() or _of_the_process()
         whole = -(-nbytes // _ALIGNMENT) * _ALIGNMENT
-        if budget is not None:
-            budget.take(whole)
+        budget.take(whole)
         try:
             return np.asarray(_Lease(_heap, whole, nbytes, budget))
         except (OSError, OverflowError):
-            if budget is not None:
-                budget.give(whole)  # NumPy says how much could not be had
+            budget.give(whole)  # NumPy says how much could not be had
     return np.empty(nbytes, np.uint8)
+
+
+def _of_the_process() -> Budget:
+    global _process
+    if _process is None:
+        _process = Budget(memory_of_machine())
+    return _process
 
 
 def memory_of_machine() -> int:
@@ -273,9 +280,9 @@ def release(user: object) -> None:
 
 def _after_fork() -> None:
     """Give a forked child its own heap: a thread of the parent may have held the lock of the old one."""
-    global _heap
+    global _heap, _process
     _heap.users.clear()
-    _heap = _Heap()
+    _heap, _process = _Heap(), None
 
 
 if hasattr(os, "register_at_fork"):

@@ -36,6 +36,10 @@ FILL_VALUE = integers(
 )
 
 
+MOST_FRAMES = 1 << 24
+"""Frames of a sequence that may be asked for."""
+
+
 def padded(numbers: Numbers, count: int, mode: str) -> Numbers:
     """Numbers of frames that a video of `count` frames has; −1 where a constant stands for a frame.
 

@@ -15,6 +15,7 @@ from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.frame_numbers import (
     FILL_VALUE,
+    MOST_FRAMES,
     each_sample,
     empty_frames,
     filled,
@@ -57,7 +58,9 @@ class Video(Operator):
     arguments = (
         integer("start_frame", None, "First frame.", tensor=True, important=True),
         integer("end_frame", None, "Frame before which to stop; not with `sequence_length`.", tensor=True),
-        integer("sequence_length", None, "Number of frames.", tensor=True, minimum=1, important=True),
+        integer(
+            "sequence_length", None, "Number of frames.", tensor=True, minimum=1, maximum=MOST_FRAMES, important=True
+        ),
         integer("stride", None, "Distance between frames, 1 by default.", tensor=True, minimum=1, important=True),
         integers(
             "frames",
@@ -188,6 +191,9 @@ class _Choice:
                 )
             end = min(end, count) if self._mode == "none" else end
             length = -(-(end - start) // stride)
+            if length > MOST_FRAMES:
+                message = f"{end} asks for {length} frames, and {MOST_FRAMES} are the limit"
+                raise problem(message, argument="end_frame", sample=sample)
         else:
             length = there
         return self._padded(start + stride * np.arange(length), count, sample, "start_frame")

@@ -10,7 +10,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import SampleError
 from dali_lab.model.incoming import incoming_batch
-from dali_lab.operators.decoders.frame_numbers import empty_frames, filled, named
+from dali_lab.operators.decoders.frame_numbers import MOST_FRAMES, empty_frames, filled, named
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
 from dali_lab.schema import REQUIRED, Call, Operator, Output, choice, flag, integer, register
 from dali_lab.schema.operator import Extent
@@ -36,7 +36,14 @@ class VideoInput(Operator):
     tested_elsewhere = "tests/unit/readers/test_video_input.py"
     differs = "It always decodes on the CPU. Operator traces with the identifier of the data are not there."
     arguments = (
-        integer("sequence_length", REQUIRED, "Number of frames of a sequence.", minimum=1, important=True),
+        integer(
+            "sequence_length",
+            REQUIRED,
+            "Number of frames of a sequence.",
+            minimum=1,
+            maximum=MOST_FRAMES,
+            important=True,
+        ),
         choice(
             "last_sequence_policy",
             "partial",

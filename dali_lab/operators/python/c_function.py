@@ -30,7 +30,7 @@ class CFunctionOperator(Operator):
     tested_elsewhere = "tests/unit/pipeline/test_c_function.py"
     arguments = (
         string("function", REQUIRED, "Name under which the function was registered.", important=True),
-        integer("num_outputs", 1, "Number of outputs.", minimum=1),
+        integer("num_outputs", 1, "Number of outputs.", minimum=1, maximum=4096),
         Arg("dtype", "dtype", None, "Type of each output; by default that of the first input.", vector=True),
         Arg(
             "output_layout",

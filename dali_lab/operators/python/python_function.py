@@ -25,7 +25,13 @@ class FunctionOperator(Operator):
     inputs = (Input("inputs", kind="any", doc="Any batches.", variadic=True, optional=True),)
     arguments: ClassVar[tuple[Arg, ...]] = (
         Arg("function", "object", REQUIRED, "What to call: with a sample of each input, or with lists of samples."),
-        integer("num_outputs", 1, "Number of outputs; for more than one, the function returns a tuple.", minimum=0),
+        integer(
+            "num_outputs",
+            1,
+            "Number of outputs; for more than one, the function returns a tuple.",
+            minimum=0,
+            maximum=4096,
+        ),
         flag("batch_processing", "Call the function once with the whole batch, a list of samples for each input."),
         Arg(
             "output_layouts", "layout", None, "The layout of all outputs, or a list of those of the first.", vector=True

@@ -52,7 +52,9 @@ class ExternalSource(Operator):
     tested_elsewhere = "tests/unit/pipeline/test_external_source.py"
     arguments = (
         Arg("source", "object", None, "A callable, an iterable or a generator function, of batches or of samples."),
-        integer("num_outputs", None, "Number of outputs; when given, the source gives tuples.", minimum=1),
+        integer(
+            "num_outputs", None, "Number of outputs; when given, the source gives tuples.", minimum=1, maximum=4096
+        ),
         Arg(
             "cycle",
             "object",
@@ -74,7 +76,14 @@ class ExternalSource(Operator):
             "Use the memory of the data itself; it must stay as it is until the batch was used.",
             advanced=True,
         ),
-        integer("prefetch_queue_depth", None, "Batches that worker processes keep ahead.", minimum=1, advanced=True),
+        integer(
+            "prefetch_queue_depth",
+            None,
+            "Batches that worker processes keep ahead.",
+            minimum=1,
+            maximum=4096,
+            advanced=True,
+        ),
         integer(
             "bytes_per_sample_hint",
             None,

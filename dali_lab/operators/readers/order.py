@@ -105,7 +105,9 @@ class ReaderOrder:
         ]  # fmt: skip
         self._plain = not (random_shuffle or shuffle_after_epoch or pad_last_batch or num_shards > 1)
         self._ahead = 0
-        self._buffer_size = initial_fill if random_shuffle else 1
+        # Samples are drawn from those of one shard: a buffer that holds more than a shard changes nothing.
+        self._asked_for = initial_fill if random_shuffle else 1
+        self._buffer_size = min(self._asked_for, -(-size // num_shards) + 2)
         self._begin()
 
     @property
@@ -151,7 +153,7 @@ class ReaderOrder:
     def get_state(self) -> dict[str, Any]:
         """The state for :meth:`set_state` to go on from here, as plain JSON values.
 
-        Its length grows with `initial_fill`, not with the number of samples.
+        Its length grows with `initial_fill`, up to the size of a shard.
         """
         self._catch_up()
         where = self._walk
@@ -253,14 +255,15 @@ class ReaderOrder:
         if state["size"] != self.size:
             raise ValueError(f"the saved state is that of {state['size']} samples, and there are {self.size} now")
         values, buffer, spans = state["state"], state["buffer"], state["spans"]
-        if len(values) != walk.STATE_LENGTH or len(buffer) != (self._buffer_size if spans else 0):
+        room = len(buffer) if spans else self._buffer_size  # releases before 0.2 kept all of `initial_fill`
+        if len(values) != walk.STATE_LENGTH or room not in (self._buffer_size, self._asked_for):
             raise ValueError("the saved state is that of a reader with other arguments")
         numbers = [*values, *buffer, *(bound for span in spans for bound in span)]
         if any(type(number) is not int for number in numbers) or not walk.possible(self._setup, values):
             raise ValueError("the saved state is damaged")
-        if any(not 0 <= index < self.size for index in buffer) or len(spans) > len(self._walk.spans):
+        if any(not 0 <= index < self.size for index in buffer) or len(spans) > walk.spans_of(self._setup, room):
             raise ValueError("the saved state is damaged")
-        self._begin()
+        self._begin(room)
         self._in_line = False
         passes = int(values[walk.PASS])
         if self._after_epoch and passes > 1:
@@ -278,7 +281,7 @@ class ReaderOrder:
         """Begin anew, as if nothing had been taken."""
         self._begin()
 
-    def _begin(self) -> None:
+    def _begin(self, room: int | None = None) -> None:
         # The first samples of a list read in line are counted off.
         self._in_line = self._plain
         self._ahead = 0
@@ -287,7 +290,7 @@ class ReaderOrder:
             shuffle_once(order)
         if self._after_epoch:
             shuffle_pass(order, 1, self._list_seed, self._from_start)
-        self._walk = Walk(self._setup, order, self._buffer_size)
+        self._walk = Walk(self._setup, order, room or self._buffer_size)
         state = self._walk.state
         state[walk.CURSOR] = self.size * self.shard_id // self.num_shards
         state[walk.PASS] = 1

@@ -39,6 +39,11 @@ def possible(setup: list[int], state: list[int]) -> bool:
     )
 
 
+def spans_of(setup: list[int], buffer_size: int) -> int:
+    """Number of shards that a buffer may hold samples of at a time, with those that begin and end within."""
+    return buffer_size // max(1, setup[SIZE] // setup[SHARDS]) + 3
+
+
 class Walk:
     """A reader's position in its list.
 
@@ -62,7 +67,7 @@ class Walk:
         self.state = [0] * STATE_LENGTH
         self.order = order
         self.buffer = [0] * buffer_size
-        self.spans = [[0, 0] for _ in range(buffer_size + 2)]
+        self.spans = [[0, 0] for _ in range(spans_of(setup, buffer_size))]
 
     def next_batch(self, count: int) -> list[int]:
         """The samples of the next batch."""

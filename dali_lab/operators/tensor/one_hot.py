@@ -51,9 +51,9 @@ class OneHot(Operator):
         object.__setattr__(self, "whole_batch", "axis" not in self.given)
         kind = numpy_dtype(self.value("dtype"))
         self._on, self._off = (_converted(self.value(key), kind) for key in ("on_value", "off_value"))
-        self._classes = np.arange(self.value("num_classes"), dtype=np.int64)
 
     def run(self, call: Call, labels: Batch) -> Batch:
+        count = self.value("num_classes")
         scalar = not labels.ndim or (bool((labels.sizes == 1).all()) and "axis" not in self.given)
         source = labels.replaced(shapes=np.zeros((len(labels), 0), np.int64), layout="") if scalar else labels
         axis = self.value("axis")
@@ -65,7 +65,7 @@ class OneHot(Operator):
             message = "the new axis can only be named where the input has a layout. Input layout mismatch"
             raise call.problem(message, argument="axis_name")
         layout = source.layout[:axis] + name + source.layout[axis:] if name is not None else ""
-        shapes = np.insert(source.shapes, axis, len(self._classes), axis=1)
+        shapes = np.insert(source.shapes, axis, count, axis=1)
         if len(layout) != shapes.shape[1]:
             layout = ""
         out = call.allocate(shapes, self.value("dtype"), layout)
@@ -73,18 +73,17 @@ class OneHot(Operator):
             inner = source.shapes[:, axis:].prod(axis=1)
             values = np.array([self._off, self._on])
             kind = labels.kind
-            call.kernels("lookup").one_hot(
-                labels.addresses, out.addresses, out.sizes, inner, len(self._classes), values, kind
-            )
+            call.kernels("lookup").one_hot(labels.addresses, out.addresses, out.sizes, inner, count, values, kind)
             return out
         expanded = source.replaced(shapes=np.insert(source.shapes, axis, 1, axis=1))
-        classes = np.array([1] * axis + [len(self._classes)] + [1] * (source.ndim - axis), np.int64)
+        numbers = np.arange(count, dtype=np.int64)
+        classes = np.array([1] * axis + [count] + [1] * (source.ndim - axis), np.int64)
         same = Batch(
-            np.full(len(labels), self._classes.ctypes.data, np.int64),
+            np.full(len(labels), numbers.ctypes.data, np.int64),
             np.tile(classes, (len(labels), 1)),
             dtypes.INT64,
             "",
-            (self._classes,),
+            (numbers,),
         )
         apply(self._mark, out, [expanded, same])
         return out

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dali_lab import fn, pipeline_def
+from dali_lab import DaliLabError, Pipeline, fn, pipeline_def
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.model import buffers
 
@@ -180,3 +180,14 @@ def test_a_forked_child_has_memory_of_its_own() -> None:
     assert os.waitpid(pid, 0)[1] == 0
     assert (ours == 1).all() and buffers._heap is parents
     pool.close()
+
+
+def test_batches_take_no_more_memory_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever asks for it, here batches that are kept: the system would end the process."""
+    monkeypatch.setattr(buffers, "_process", buffers.Budget(1 << 26))
+    pipe = Pipeline(64, 2, None, prefetch_queue_depth=40)
+    with pipe:
+        pipe.set_outputs(fn.random.uniform(shape=[100, 100], name="draws"))
+    with pytest.raises(DaliLabError, match=r"node 'draws'.*are wanted, batches take .* GiB are the limit"):
+        _ = [pipe.run() for _ in range(40)]
+    pipe.close()

@@ -141,6 +141,30 @@ def test_state_of_another_reader() -> None:
         ReaderOrder(10, random_shuffle=True, initial_fill=4).set_state(order.get_state())
 
 
+@pytest.mark.parametrize("pad", [False, True])
+@pytest.mark.parametrize("stick", [False, True])
+def test_a_buffer_beyond_a_shard_costs_no_memory(pad: bool, stick: bool) -> None:
+    """It gives the samples that a buffer as large as asked for gives, here in NVIDIA DALI."""
+    order = {"random_shuffle": True, "num_shards": 3, "shard_id": 1, "pad_last_batch": pad, "stick_to_shard": stick}
+    theirs, _ = dali_batches(16, 3, 25, seed=5, initial_fill=64, **order)
+    ours = ReaderOrder(16, seed=5, initial_fill=10**12, **order)
+    assert [ours.next_batch(3).tolist() for _ in range(25)] == theirs
+    assert len(json.dumps(ours.get_state())) < 500
+
+
+def test_a_state_with_a_buffer_beyond_a_shard() -> None:
+    """Checkpoints of the first release have one."""
+    options: dict[str, Any] = {"seed": 5, "random_shuffle": True, "initial_fill": 40}
+    order = ReaderOrder(10, **options)
+    order._begin(40)
+    order.next_batch(7)
+    state = json.loads(json.dumps(order.get_state()))
+    assert len(state["buffer"]) == 40
+    other = ReaderOrder(10, **options)
+    other.set_state(state)
+    assert [other.next_batch(4).tolist() for _ in range(9)] == [order.next_batch(4).tolist() for _ in range(9)]
+
+
 @pytest.mark.parametrize("damage", [{0: 10}, {0: -1}, {2: 1}, {5: 10}, {6: 0}, {6: 2**31 - 1}, {7: 1.5}, {8: "1"}])
 def test_damaged_state(damage: dict[int, Any]) -> None:
     order = ReaderOrder(10, random_shuffle=True, initial_fill=3)

@@ -13,7 +13,7 @@ from dali_lab.codecs.video_index import Numbers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT64, INT32, RGB, UINT8, DALIDataType, DALIImageType, YCbCr, numpy_dtype
 from dali_lab.model.errors import ArgumentError, DaliLabError
-from dali_lab.operators.decoders.frame_numbers import each_sample, empty_frames, filled, named
+from dali_lab.operators.decoders.frame_numbers import MOST_FRAMES, each_sample, empty_frames, filled, named
 from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.schema import REQUIRED, Arg, Call, Input, Output, choice, flag, integer, integers, string, strings
 from dali_lab.schema.operator import Extent
@@ -37,7 +37,14 @@ FILES = (
     integers("labels", None, "Label of each of `filenames`."),
 )
 SEQUENCES = (
-    integer("sequence_length", REQUIRED, "Number of frames of a sequence.", minimum=1, important=True),
+    integer(
+        "sequence_length",
+        REQUIRED,
+        "Number of frames of a sequence.",
+        minimum=1,
+        maximum=MOST_FRAMES,
+        important=True,
+    ),
     integer("stride", 1, "Distance between frames of a sequence.", minimum=1, important=True),
     integer("step", -1, "Distance between the starts of sequences; by default they follow each other."),
     Arg("image_type", "image_type", RGB, "RGB or YCbCr."),
