@@ -269,7 +269,12 @@ def _sort_arguments(
             arguments[key] = canonical
     for key, arg in operator.argument_table.items():
         if arg.required and key not in arguments and key not in connections:
-            raise ArgumentTypeError("must be given", operator=operator.name, argument=key, code="argument_missing")
+            raise ArgumentTypeError(
+                f'must be given. Not all required arguments were specified for op "{operator.schema_name}".',
+                operator=operator.name,
+                argument=key,
+                code="argument_missing",
+            )
     return arguments, connections, name, preserve, device
 
 

@@ -91,12 +91,17 @@ class PipelineIterator:
         self._check_size()
         self._open()
 
-    def _open(self) -> None:
-        """Begin where the pipelines are: at the start, or where their checkpoints were taken."""
+    def _open(self, tell_end: bool = False) -> None:
+        """Begin where the pipelines are: at the start, or where their checkpoints were taken.
+
+        Behind the last batch of an epoch that is the next epoch, as in NVIDIA DALI, unless `tell_end` asks for the end
+        of the epoch first.
+        """
         self._counter = 0
         self._ever_scheduled = False
         self._ever_consumed = False
         self._end_is_due = False
+        self._is_at_end = False
         self._first_batch: Any = None
         for pipeline in self._pipes:
             with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
@@ -114,7 +119,7 @@ class PipelineIterator:
                 raise IteratorError(
                     f"has {len(self.output_map)} names for {pipeline.num_outputs} outputs", argument="output_map"
                 )
-        self._prepare()
+        self._prepare(tell_end)
 
     def _check_size(self) -> None:
         if self._size == 0:
@@ -202,7 +207,7 @@ class PipelineIterator:
         """The first samples of what :meth:`_convert` made, which is a dictionary unless this is replaced, too."""
         return {name: values[:count] for name, values in batch.items()}
 
-    def _prepare(self) -> None:
+    def _prepare(self, tell_end: bool) -> None:
         """Have the first batch computed ahead, and keep it."""
         if not self._prepare_first_batch:
             return
@@ -214,11 +219,12 @@ class PipelineIterator:
                     "It seems that there is no data in the pipeline. This may happen if `last_batch_policy` is set to"
                     " PARTIAL and the requested batch size is greater than the shard size."
                 ) from None
-            # Restored at the end of an epoch: iteration begins with that end.
-            self._end_is_due = self._auto_reset
+            self._end_is_due = tell_end and self._auto_reset
+            self._is_at_end = not tell_end and not self._auto_reset
 
     def __next__(self) -> Any:
         self._ever_consumed = True
+        self._is_at_end = False
         if self._end_is_due:
             self._end_is_due = False
             raise StopIteration
@@ -226,11 +232,6 @@ class PipelineIterator:
             batch, self._first_batch = self._first_batch, None
             return batch
         return self._next_batches()
-
-    @property
-    def end_is_due(self) -> bool:
-        """Whether iteration begins with the end of an epoch: its state was taken behind the last batch."""
-        return self._end_is_due
 
     def next(self) -> Any:
         """The next batch."""
@@ -377,8 +378,9 @@ class PipelineIterator:
                     pipeline.schedule_run()
 
     def __iter__(self) -> Any:
-        if self._counter != 0 and self._ever_consumed:
+        if self._counter != 0 and (self._ever_consumed or self._is_at_end):
             self.reset()
+        self._is_at_end = False
         return self
 
     @property
@@ -480,4 +482,4 @@ class PipelineIterator:
             raise FormatError(f"this is the state of {len(checkpoints)} pipelines; there are {len(self._pipes)} here")
         for pipeline, checkpoint in zip(self._pipes, checkpoints, strict=True):
             pipeline._go_on_from(checkpoint)
-        self._open()
+        self._open(tell_end=True)

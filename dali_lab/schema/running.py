@@ -134,8 +134,8 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
         if "" in declared.layouts:
             return batch
         raise call.problem(
-            f"input {index} ({declared.name}) has {batch.ndim} dimensions and no layout;"
-            f" it takes {', '.join(declared.layouts)}",
+            f"input {index} ({declared.name}) has no layout. The number of dimensions {batch.ndim} does not match any"
+            f" of the allowed layouts for it: {', '.join(declared.layouts)}",
             kind=InputError,
         )
     if batch.layout in declared.layouts or "" in declared.layouts:
@@ -143,7 +143,8 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
     if call.operator.frames and batch.layout[:1] == "F" and batch.layout[1:] in declared.layouts:
         return batch
     raise call.problem(
-        f"input {index} ({declared.name}) has layout {batch.layout}; it takes {', '.join(declared.layouts)}",
+        f'input {index} ({declared.name}) has layout {batch.layout}. The layout "{batch.layout}" does not match any of'
+        f" the allowed layouts for it: {', '.join(declared.layouts)}",
         kind=InputError,
     )
 

@@ -33,10 +33,10 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
     _peeked: dict[str, Any] | None = None
     _element_spec: dict[str, Any] | None = None
 
-    def _prepare(self) -> None:
+    def _prepare(self, tell_end: bool) -> None:
         # The last step of the constructor, which is that of the base.
         self._mutex = threading.RLock()
-        super()._prepare()
+        super()._prepare(tell_end)
 
     def __next__(self) -> dict[str, Any]:
         with self._mutex:

@@ -22,6 +22,10 @@ _KERNELS = {
 }
 _ALGORITHMS = ("bilinear_ocv", "default_npp", "edgeaware_ocv", "vng_ocv", "gray_ocv")
 
+_CHANNELS = "got {:x}. The debayer operator expects grayscale (i.e. single channel) images"
+_SIZES = "got {:x}. The height and width of the image to debayer must be even"
+_POSITION = "{} is not 0 or 1. The `blue_position` position must lie within 2x2 tile"
+
 
 @register
 class Debayer(Operator):
@@ -78,11 +82,20 @@ class Debayer(Operator):
         if algorithm == "vng_ocv" and data.dtype != UINT8:
             raise call.problem(f"vng_ocv takes UINT8, got {data.dtype.name}", argument="algorithm")
         sizes = data.shapes[:, :2]
-        call.refuse(data.shapes[:, 2:] != 1, "takes one channel, got {:x}", data.shapes)
-        call.refuse(sizes % 2 != 0, "takes an even height and width, got {:x}", data.shapes)
+        call.refuse(
+            data.shapes[:, 2:] != 1,
+            _CHANNELS,
+            data.shapes,
+        )
+        call.refuse(sizes % 2 != 0, _SIZES, data.shapes)
         call.refuse(sizes == 0, "takes images that are not empty, got {:x}", data.shapes)
         positions = call.vectors("blue_position", 2, np.int64)
-        call.refuse((positions < 0) | (positions > 1), "{} is not 0 or 1", positions, argument="blue_position")
+        call.refuse(
+            (positions < 0) | (positions > 1),
+            _POSITION,
+            positions,
+            argument="blue_position",
+        )
         channels = 1 if algorithm == "gray_ocv" else 3
         out = call.allocate(np.column_stack([sizes, np.full(len(data), channels)]), data.dtype, "HWC")
         if algorithm == "vng_ocv":
@@ -133,4 +146,4 @@ class Debayer(Operator):
     def error_cases(cls) -> Iterable[ErrorCase]:
         some = {"blue_position": (0, 0)}
         yield ErrorCase(([np.zeros((4, 5), np.uint8)] * 3,), some, words=("even", "4 x 5"))
-        yield ErrorCase((samples.pictures(((4, 6),) * 3),), some, words=("one channel", "4 x 6 x 3"))
+        yield ErrorCase((samples.pictures(((4, 6),) * 3),), some, words=("single channel", "4 x 6 x 3"))

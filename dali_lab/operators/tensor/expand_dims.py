@@ -48,7 +48,9 @@ class ExpandDims(Operator):
             axis = axes[index]
             if axis > shapes.shape[1]:
                 raise call.problem(
-                    f"there is no place {axis} for a new axis in {data.ndim} dimensions", argument="axes"
+                    f"there is no place {axis} for a new axis in {data.ndim} dimensions."
+                    " Data has not enough dimensions to add new axes at specified indices.",
+                    argument="axes",
                 )
             shapes = np.insert(shapes, axis, 1, axis=1)
             layout = layout[:axis] + names[index] + layout[axis:] if names else layout

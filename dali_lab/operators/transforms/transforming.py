@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import stacked
+from dali_lab.model.errors import OperatorError
 from dali_lab.schema import Call, Input, Operator, Output, flag
 
 Matrices = npt.NDArray[np.float32]
@@ -100,13 +101,17 @@ class Transforming(Operator):
     def _frames(self, call: Call, inputs: tuple[Batch, ...]) -> npt.NDArray[np.int64] | None:
         """Frames in each sample where an input or an argument has them."""
         found: npt.NDArray[np.int64] | None = None
-        for batch in (*inputs, *call.batches.values()):
+        first = ""
+        positional = [(f"input {index}", batch) for index, batch in enumerate(inputs)]
+        for name, batch in (*positional, *((f"argument `{name}`", batch) for name, batch in call.batches.items())):
             if batch.layout.startswith("F"):
                 counts = batch.shapes[:, 0]
                 if found is None or (found == 1).all():
-                    found = counts.copy()
-                elif not ((counts == found) | (counts == 1)).all():
-                    raise call.problem("the numbers of frames of inputs and arguments differ")
+                    found, first = counts.copy(), name
+                    continue
+                wrong = (counts != found) & (counts != 1)
+                if wrong.any():
+                    raise _other_frames(call, int(wrong.argmax()), (first, found), (name, counts))
         return found
 
     @staticmethod
@@ -120,6 +125,20 @@ class Transforming(Operator):
         if before.dtype != dtypes.FLOAT:
             raise call.problem(f"a transform holds FLOAT, got {before.dtype.name}")
         return before
+
+
+def _other_frames(
+    call: Call, sample: int, first: tuple[str, npt.NDArray[np.int64]], other: tuple[str, npt.NDArray[np.int64]]
+) -> OperatorError:
+    """The error about a sample that has other numbers of frames in two inputs or arguments."""
+    (name, frames), (which, counts) = first, other
+    if which.startswith("input"):
+        message = f"The {name} and the {which} have different number of frames for sample {sample}:"
+        message += f" {frames[sample]} and {counts[sample]}"
+    else:
+        message = f"The sample {sample} of tensor {which} contains {counts[sample]} per-frame parameters, but there are"
+        message += f" {frames[sample]} frames in the corresponding sample of {name}."
+    return call.problem(message, sample=sample)
 
 
 def combined(first: Matrices, second: Matrices) -> Matrices:

@@ -131,7 +131,13 @@ def test_only_declared_types_layouts_and_dimensions_are_taken(name: str) -> None
                 changed.append(([np.zeros(array.shape, kind) for array in arrays], layout, f"got {dtype.name}"))
         if known.layouts is not None and "" not in known.layouts:
             other = "XYZUVW"[: arrays[0].ndim]
-            changed.append((arrays, other, f"has layout {other}; it takes {known.layouts[0]}"))
+            changed.append(
+                (
+                    arrays,
+                    other,
+                    f'The layout "{other}" does not match any of the allowed layouts for it: {known.layouts[0]}',
+                )
+            )
         if known.dims is not None:
             most = max(known.dims) + 1
             changed.append(([np.zeros((1,) * most, array.dtype) for array in arrays], "", f"dimensions, got {most}"))
