@@ -22,7 +22,7 @@ import tomllib
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
 print(*project["dependencies"], sep="\n")
-for extra in ("test", "studio", "torch", "jupyter"):
+for extra in ("test", "images", "plot", "studio", "torch", "jupyter"):
     needed = project["optional-dependencies"][extra]
     print(*(one for one in needed if not one.startswith("dali-lab")), sep="\n")
 EOF

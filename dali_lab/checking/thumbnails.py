@@ -80,7 +80,6 @@ def _as_picture(data: Array) -> Array | None:
 
 
 def _address(picture: Array) -> str:
-    import cv2
+    from dali_lab.codecs.encoding import encode_jpeg
 
-    _, encoded = cv2.imencode(".jpg", np.asarray(picture, np.uint8)[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, 80])
-    return f"data:image/jpeg;base64,{base64.b64encode(encoded.tobytes()).decode()}"
+    return f"data:image/jpeg;base64,{base64.b64encode(encode_jpeg(np.asarray(picture, np.uint8), 80)).decode()}"

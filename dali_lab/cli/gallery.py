@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dali_lab.cli.options import Commands
 from dali_lab.model.errors import DaliLabError
+from dali_lab.model.extras import require
 
 
 def add(commands: Commands) -> None:
@@ -35,6 +36,7 @@ def add(commands: Commands) -> None:
 
 
 def _build(options: argparse.Namespace) -> int:
+    require("studio", ("cv2",), "building the gallery")
     from dali_lab.gallery import Gallery, load_gallery, own_folders
     from dali_lab.studio.gallery.site import build_site
 
@@ -70,6 +72,7 @@ def _new(options: argparse.Namespace) -> int:
 
 
 def _pictures(options: argparse.Namespace) -> int:
+    require("studio", ("cv2",), "drawing the gallery's pictures")
     from dali_lab.gallery import built_in_folder, load_gallery
     from dali_lab.studio.gallery.tiles import refresh
 

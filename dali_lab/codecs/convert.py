@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.kernels.cpu.header_table import PNG, PNM, Header
+from dali_lab.kernels.cpu.header_table import BMP, PNG, PNM, TIFF, Header
 
 Array = npt.NDArray[Any]
 #: First and last gamma, in hundred-thousandths, that libpng takes for 1: they and their inverses are 5 % off at most.
@@ -46,27 +46,38 @@ def to_colors(array: Array, output_type: str, header: Header) -> Array:
     if output_type == "GRAY":
         if header.format == PNG and _is_curved(header.gamma):
             return _gray_of_light(array, header.gamma, header.significant)
-        return _gray(array, header.format)
+        return _gray(array, header)
     array = array[..., :3]
     return array[..., ::-1] if output_type == "BGR" else array
 
 
-def _gray(rgb: Array, kind: int) -> Array:
-    """Luma from RGB: libpng's weights (cut off at 8 bits) in PNG, OpenCV's 15-bit ones (rounded) elsewhere."""
-    red, green, blue = (9797, 19234, 3737) if kind == PNG else (9798, 19235, 3735)
-    if kind == PNM:
-        red, green, blue = 9798, 19234, 3736
+def _gray(rgb: Array, header: Header) -> Array:
+    """Luma from RGB, by the weights of the library that decodes the format in NVIDIA DALI.
+
+    They have 15 bits: libpng's (cut off at 8 bits) in PNG, else OpenCV's or nvImageCodec's, rounded. Real numbers are
+    weighed as they are, and so are TIFFs that nvImageCodec need not arrange otherwise.
+    """
+    kind = header.format
     if rgb.dtype.kind == "f":
-        weights = (0.299, 0.587, 0.114)
-        total = sum(rgb[..., c] * rgb.dtype.type(w) for c, w in enumerate(weights))
-        return np.asarray(total, rgb.dtype)[..., None]
+        return np.asarray(_weighed(rgb), rgb.dtype)[..., None]
+    if kind == TIFF and rgb.dtype.itemsize < 4 and not header.planar and header.orientation == 1:
+        return np.floor(_weighed(rgb) + np.float32(0.5)).astype(rgb.dtype)[..., None]
+    red, green, blue = (9798, 19234, 3736) if kind in (BMP, PNM, TIFF) else (9798, 19235, 3735)
+    if kind == PNG:
+        red, green, blue = 9797, 19234, 3737
     wide = np.uint64 if rgb.dtype.itemsize > 2 else np.uint32
-    total = rgb[..., 0] * wide(red)
+    total: Any = rgb[..., 0] * wide(red)
     total += rgb[..., 1] * wide(green)
     total += rgb[..., 2] * wide(blue)
     if kind != PNG or rgb.dtype != np.uint8:
         total += wide(1 << 14)
-    return (total >> wide(15)).astype(rgb.dtype)[..., None]
+    return (total >> wide(15)).astype(rgb.dtype)[..., None]  # type: ignore[no-any-return]
+
+
+def _weighed(rgb: Array) -> Array:
+    real = rgb.dtype.type if rgb.dtype.kind == "f" else np.float32
+    total: Array = rgb[..., 0] * real(0.299) + rgb[..., 1] * real(0.587) + rgb[..., 2] * real(0.114)
+    return total
 
 
 def _inverse(gamma: int) -> int:
@@ -106,8 +117,7 @@ def _gray_of_light(rgb: Array, gamma: int, significant: int) -> Array:
 
 def gray_from_cmyk(rgb: Array) -> Array:
     """Luma of RGB that came from a CMYK JPEG: summed in float32 and cut off, as NVIDIA DALI does."""
-    total = rgb[..., 0] * np.float32(0.299) + rgb[..., 1] * np.float32(0.587) + rgb[..., 2] * np.float32(0.114)
-    return total.astype(np.uint8)[..., None]
+    return _weighed(rgb).astype(np.uint8)[..., None]
 
 
 def to_dtype(array: Array, output_type: str, dtype: npt.DTypeLike) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dali_lab.codecs.backends import Backend, imagecodecs, libjpeg, nvimgcodec, opencv, pnm, rasters, simplejpeg
+from dali_lab.codecs.backends import Backend, imagecodecs, libjpeg, nvimgcodec, pillow, pnm, rasters, simplejpeg
 from dali_lab.codecs.backends.reasons import ends_within_scan
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.job import Job, Mask, Table
@@ -19,7 +19,7 @@ BACKENDS: dict[str, Backend] = {
     "simplejpeg": simplejpeg,
     "nvimgcodec": nvimgcodec,
     "imagecodecs": imagecodecs,
-    "opencv": opencv,
+    "pillow": pillow,
     "pnm": pnm,
 }
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs.backends import opencv
 from dali_lab.codecs.encoded import CodecError
 
 Array = npt.NDArray[Any]
@@ -32,7 +32,7 @@ def encode_jpeg(array: Array, quality: int = 85) -> bytes:
     """
     if not 1 <= quality <= 100:
         raise ValueError(f"quality must be from 1 to 100, not {quality}")
-    return _jpeg(_bgr(array), quality).tobytes()
+    return encode(array, "JPEG", quality=int(quality), subsampling="4:2:0")
 
 
 def jpeg_round_trip(array: Array, quality: int) -> Array:
@@ -49,26 +49,23 @@ def jpeg_round_trip(array: Array, quality: int) -> Array:
         raise CodecError(f"an RGB picture with layout HWC was expected, not {array.dtype} of shape {array.shape}")
     if not 1 <= quality <= 100:
         raise ValueError(f"quality must be from 1 to 100, not {quality}")
-    cv2 = opencv.module()
-    encoded = _jpeg(cv2.cvtColor(array, cv2.COLOR_RGB2BGR), quality)
-    return cv2.imdecode(encoded, cv2.IMREAD_COLOR_RGB)  # type: ignore[no-any-return]
+    from simplejpeg import decode_jpeg
+
+    return np.asarray(decode_jpeg(encode_jpeg(array, quality), "RGB"))
 
 
-def _bgr(array: Array) -> Array:
+def encode(array: Array, form: str, **options: Any) -> bytes:
+    """Encode a picture in a format of Pillow, with its options; arrays are those of :func:`encode_jpeg`."""
+    from PIL import Image
+
     channels = array.shape[2] if array.ndim == 3 else 1
     if array.dtype != np.uint8 or array.ndim not in (2, 3) or channels not in (1, 3, 4) or not array.size:
         raise CodecError(f"cannot encode an array of shape {array.shape} and type {array.dtype}: uint8 HWC is needed")
-    return array if channels < 3 else array[..., 2::-1]
-
-
-def _jpeg(array: Array, quality: int) -> npt.NDArray[np.uint8]:
-    """The bytes of a file that holds a picture with the channels in OpenCV's order."""
-    cv2 = opencv.module()
+    pixels = array[..., 0] if array.ndim == 3 and channels == 1 else array[..., :3] if channels == 4 else array
+    file = io.BytesIO()
     try:
-        with opencv.reporting_by_errors(cv2):
-            done, encoded = cv2.imencode(".jpg", np.ascontiguousarray(array), [cv2.IMWRITE_JPEG_QUALITY, int(quality)])
-    except cv2.error as error:
-        raise CodecError(str(error).strip().splitlines()[-1]) from None
-    if not done:
-        raise CodecError(f"cannot encode a picture of {array.shape[0]} x {array.shape[1]} pixels as JPEG")
-    return encoded  # type: ignore[no-any-return]
+        Image.fromarray(np.ascontiguousarray(pixels)).save(file, form, **options)
+    except (OSError, ValueError) as error:
+        height, width = array.shape[:2]
+        raise CodecError(f"cannot encode a picture of {height} x {width} pixels as {form}: {error}") from None
+    return file.getvalue()

@@ -1,8 +1,8 @@
 """The one decision about decoding: from the header of a picture to the libraries that decode it, in their order.
 
-Pixels equal those that NVIDIA DALI 2.4 decodes on the CPU, and no damaged file may end the process: the PNG decoders of
-OpenCV and nvImageCodec crash on some, so PNG goes to imagecodecs. A library that refuses a picture leaves it to the
-next one of its route, and the last one's reason is told.
+Pixels equal those that NVIDIA DALI 2.4 decodes on the CPU, and no damaged file may end the process: nvImageCodec's PNG
+decoder crashes on some, so PNG goes to imagecodecs. Pillow decodes where the extra "images" is not installed. A library
+that refuses a picture leaves it to the next one of its route, and the last one's reason is told.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _SMALL = 1 << 15
 
 LIBJPEG: tuple[str, ...] = ("libjpeg",)
 GPU: tuple[str, ...] = ("nvimgcodec_gpu",)
-_IN_COLOR: Route = (("nvimgcodec", "opencv"),)
-_AS_STORED: Route = (("imagecodecs", "opencv"),)
+_IN_COLOR: Route = (("nvimgcodec", "pillow"),)
+_AS_STORED: Route = (("imagecodecs", "pillow"),)
 
 
 class Wanted(NamedTuple):
@@ -112,7 +112,7 @@ def _steps(header: Header, wanted: Wanted, in_part: bool) -> Route:
     if header.format == TIFF:
         first: Route = (("nvimgcodec",),) if _reads_tiff(header, wanted) else ()
         # imagecodecs gives the numbers of a palette, not its colours.
-        return first + ((("opencv",),) if header.color == PALETTE else _AS_STORED)
+        return first + ((("pillow",),) if header.color == PALETTE else _AS_STORED)
     return rows + _AS_STORED
 
 
@@ -122,7 +122,9 @@ def _jpeg(header: Header, wanted: Wanted, in_part: bool) -> Route:
     if header.bits == 8 and header.channels in (1, 3):
         if wanted.direct and (upright or header.turnable):
             steps += (LIBJPEG,)
-        if upright and not in_part:
+        if upright and in_part:
+            return (*steps, ("nvimgcodec", "simplejpeg"))
+        if upright:
             steps += (("simplejpeg",),)
     if header.bits == 8 and wanted.colors != "ANY_DATA":
         return steps + _IN_COLOR

@@ -72,8 +72,10 @@ def _functions(algorithm: str) -> tuple[Any, Table] | None:
 
 
 def _lz4(packed: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8]) -> int:
-    import imagecodecs
-
+    try:
+        import imagecodecs
+    except ImportError:
+        raise CodecError("LZ4 takes imagecodecs, which is not installed: pip install 'dali-lab[images]'") from None
     decode: Any = imagecodecs.lz4_decode  # its annotations leave arrays out
     return len(decode(packed, out=target))
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 
 from dali_lab.model.errors import DaliLabError
 
-STUDIO = ("panel", "anywidget", "ipywidgets")
+STUDIO = ("panel", "anywidget", "ipywidgets", "cv2")
+
+
+@functools.cache
+def installed(package: str) -> bool:
+    """Whether a package can be imported; it is not."""
+    return importlib.util.find_spec(package) is not None
 
 
 def require(extra: str, packages: tuple[str, ...], purpose: str) -> None:
@@ -17,7 +24,7 @@ def require(extra: str, packages: tuple[str, ...], purpose: str) -> None:
     DaliLabError
         With the command that installs the extra.
     """
-    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    missing = [package for package in packages if not installed(package)]
     if missing:
         raise DaliLabError(
             f"{purpose} takes {missing[0]}, which is not installed: pip install 'dali-lab[{extra}]'",

@@ -13,16 +13,8 @@ __all__ = ["annotated", "photographs", "sounds", "videos", "volumes"]
 
 
 def photographs() -> Path:
-    """Photographs, in folders that are their labels.
-
-    Raises
-    ------
-    DaliLabError
-        If scikit-image's photographs are not installed.
-    """
-    from dali_lab.gallery.samples.scikit_image import write
-
-    return made("photographs-1", write)
+    """Photographs, in folders that are their labels."""
+    return made("photographs-1", _copy_pictures)
 
 
 def annotated() -> Path:
@@ -55,8 +47,15 @@ def videos() -> Path:
     Raises
     ------
     DaliLabError
-        If PyAV, which writes them, or scikit-image's photographs are not installed.
+        If PyAV, which writes them, is not installed.
     """
     from dali_lab.gallery.samples.clips import write
 
     return made("videos-1", write)
+
+
+def _copy_pictures(folder: Path) -> None:
+    for path in Path(__file__).with_name("pictures").glob("*/*.jpg"):
+        target = folder / path.parent.name / path.name
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(path.read_bytes())

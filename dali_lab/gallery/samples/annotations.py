@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from dali_lab.model.errors import DaliLabError
-
 CLASSES = ("background", "person", "cat", "cup", "saucer", "motorcycle", "helmet", "rocket", "wheel", "spoon")
 
 _Points = tuple[tuple[float, float], ...]
@@ -67,14 +65,8 @@ _ANNOTATIONS: dict[str, tuple[_Boxes, _Points, _Outlines]] = {
 
 
 def write(folder: Path) -> None:
-    """Write the photographs with what belongs to them into a folder.
-
-    Raises
-    ------
-    DaliLabError
-        If scikit-image's photographs are not installed, or cannot be read.
-    """
-    import cv2
+    """Write the photographs with what belongs to them into a folder."""
+    from PIL import Image, ImageDraw
 
     from dali_lab.gallery.samples import photographs
 
@@ -85,12 +77,10 @@ def write(folder: Path) -> None:
         np.save(folder / f"{name}.boxes.npy", np.array([box[1:] for box in boxes], np.float32))
         np.save(folder / f"{name}.labels.npy", np.array([CLASSES.index(box[0]) for box in boxes], np.int32))
         np.save(folder / f"{name}.points.npy", np.array(points, np.float32))
-        picture = cv2.imread(str(root / path))
-        if picture is None:
-            raise DaliLabError(f"the sample photograph {root / path} cannot be read")
-        height, width = picture.shape[:2]
-        mask = np.zeros((height, width), np.uint8)
+        with Image.open(root / path) as picture:
+            width, height = picture.size
+        mask = Image.new("L", (width, height))
         for label, outline in outlines:
-            corners = np.round(np.array(outline) * [width - 1, height - 1]).astype(np.int32)
-            cv2.fillPoly(mask, [corners], CLASSES.index(label))
-        cv2.imwrite(str(folder / f"{name}.mask.png"), mask)
+            corners = np.round(np.array(outline) * [width - 1, height - 1])
+            ImageDraw.Draw(mask).polygon([(x, y) for x, y in corners.tolist()], fill=CLASSES.index(label))
+        mask.save(folder / f"{name}.mask.png")

@@ -42,21 +42,20 @@ def write(folder: Path) -> None:
     Raises
     ------
     DaliLabError
-        If PyAV or scikit-image's photographs are not installed.
+        If PyAV is not installed.
     """
     try:
         import av
     except ImportError:
         raise DaliLabError("the sample videos are written by PyAV: pip install 'dali-lab[video]'") from None
-    import cv2
+    from PIL import Image
 
     from dali_lab.gallery.samples import photographs
 
     root = photographs()
     for path, (first, last) in CLIPS.items():
-        picture = cv2.imread(os.fspath(root / path))
-        if picture is None:
-            raise DaliLabError(f"the sample photograph {root / path} cannot be read")
+        with Image.open(root / path) as file:
+            picture = np.asarray(file.convert("RGB"))
         target = (folder / path).with_suffix(".mp4")
         target.parent.mkdir(exist_ok=True)
         with av.open(os.fspath(target), "w") as container:
@@ -68,10 +67,10 @@ def write(folder: Path) -> None:
                 # A camera speeds up and slows down.
                 share = 0.5 - 0.5 * np.cos(np.pi * number / (FRAMES - 1))
                 frame = _seen(
-                    np.asarray(picture, np.uint8),
+                    picture,
                     _View(*(a + (b - a) * share for a, b in zip(first, last, strict=True))),
                 )
-                for packet in stream.encode(av.VideoFrame.from_ndarray(frame, format="bgr24")):
+                for packet in stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")):
                     container.mux(packet)
             for packet in stream.encode():
                 container.mux(packet)

@@ -158,7 +158,7 @@ def _content(path: Path) -> bytes:
 
 
 def _write_ellipse(path: Path) -> None:
-    import cv2
+    from PIL import Image
 
     rows, columns = np.mgrid[-1 : 1 : _MASK_SIZE * 1j, -1 : 1 : _MASK_SIZE * 1j]
-    cv2.imwrite(str(path), ((rows / 0.6) ** 2 + (columns / 0.5) ** 2 <= 1).astype(np.uint8))
+    Image.fromarray(((rows / 0.6) ** 2 + (columns / 0.5) ** 2 <= 1).astype(np.uint8)).save(path)

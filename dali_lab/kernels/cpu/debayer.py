@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import background
 from dali_lab.kernels.cpu.memory import array_at, array_in_memory, inner_part, kernel, like, rows
+from dali_lab.model import extras
 
 ALGORITHMS = ("bilinear", "edge_aware", "gray", "along_colors")
 _BILINEAR, _EDGE_AWARE, _GRAY, _ALONG_COLORS = range(len(ALGORITHMS))
@@ -40,10 +41,11 @@ def debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: s
     dtype
         uint8 or uint16.
     """
-    background.call(
-        _debayer, rows(src), rows(dst), rows(sizes), rows(positions), ALGORITHMS.index(algorithm), like(dtype),
-        meanwhile=_before_compiled,
-    )  # fmt: skip
+    arguments = rows(src), rows(dst), rows(sizes), rows(positions), ALGORITHMS.index(algorithm), like(dtype)
+    if algorithm != "along_colors" and not extras.installed("cv2"):
+        _debayer(*arguments)
+    else:
+        background.call(_debayer, *arguments, meanwhile=_before_compiled)
 
 
 def _before_compiled(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: int, like: Array) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.model import extras
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, UINT16
 from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
@@ -107,9 +108,9 @@ class Debayer(Operator):
         return out
 
     def _by_opencv(self, call: Call, data: Batch, out: Batch, positions: npt.NDArray[np.int64]) -> None:
-        from dali_lab.codecs.backends.opencv import module
+        extras.require("video", ("cv2",), "the algorithm 'vng_ocv'")
+        import cv2
 
-        cv2 = module()
         codes = [getattr(cv2, f"COLOR_Bayer{tile}2RGB_VNG") for tile in _TILES]
         sources, targets = data.arrays(), out.arrays()
         for index, (row, column) in enumerate(positions.tolist()):

@@ -249,12 +249,11 @@ class ImageDecoder(Operator):
 
 def sample_files() -> list[npt.NDArray[np.uint8]]:
     """A JPEG, a PNG and a grey JPEG, for cases."""
-    import cv2
-
+    from dali_lab.codecs.encoding import encode
     from dali_lab.schema.samples import picture
 
-    pictures = ((".jpg", picture(47, 61)), (".png", picture(30, 22, seed=1)), (".jpg", picture(33, 64, 1, seed=2)))
-    return [cv2.imencode(ending, pixels)[1].reshape(-1) for ending, pixels in pictures]
+    pictures = (("JPEG", picture(47, 61)), ("PNG", picture(30, 22, seed=1)), ("JPEG", picture(33, 64, 1, seed=2)))
+    return [np.frombuffer(encode(pixels, form), np.uint8) for form, pixels in pictures]
 
 
 @register

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.model import extras
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import ANY_DATA, BGR, FLOAT, GRAY, RGB, UINT8
 from dali_lab.model.errors import ArgumentError
@@ -85,11 +87,10 @@ class OpticalFlow(Operator):
             )
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
-        from dali_lab.codecs.backends.opencv import module
-
+        extras.require("video", ("cv2",), "it")
+        cv2: Any = import_module("cv2")
         frames = inputs[0]
         self._check(call, frames)
-        cv2 = module()
         grid = self.value("output_grid")
         # OpenCV's presets are 0 for ultrafast, 1 for fast, 2 for medium.
         preset = 2 - round(2 * self.value("preset"))

@@ -10,7 +10,7 @@ import pytest
 
 import dali_lab
 from dali_lab import fn, types
-from dali_lab.codecs.backends import imagecodecs, libjpeg, nvimgcodec, opencv, simplejpeg
+from dali_lab.codecs.backends import imagecodecs, libjpeg, nvimgcodec, pillow, simplejpeg
 from dali_lab.errors import DaliLabError
 from tests.unit.codecs import oracle, pictures
 
@@ -121,7 +121,7 @@ def test_errors(operator: str, place: int, damage: Callable[[], bytes], monkeypa
 @pytest.mark.skipif(not libjpeg.available(), reason="neither imagecodecs nor Pillow brings libjpeg along")
 def test_one_unusual_picture_does_not_send_the_others_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
-    for backend in (simplejpeg, nvimgcodec, imagecodecs, opencv):
+    for backend in (simplejpeg, nvimgcodec, imagecodecs, pillow):
 
         def counted(job: Any, which: list[int], decode: Any = backend.decode) -> Any:
             taken.append(len(which))
