@@ -90,12 +90,13 @@ class ChunkRunner:
         stage_run = StageRun(run, stage, count, chunk, done)
         self._submit(stage_run, stage_run.chunks)
 
-    def run_again(self, run: BatchRun, stage: Stage, count: int) -> None:
-        """Run a whole stage on this thread, on inputs that have changed since it ran."""
+    def run_again(self, run: BatchRun, stage: Stage, count: int) -> Chunk:
+        """Run a whole stage on this thread, on inputs that have changed since it ran, as one chunk."""
         stage_run = StageRun(run, stage, count, count, lambda stage_run: None)
         self._run_chunk(stage_run, stage_run.chunks[0])
         if not run.unsettled:
             stage_run.collect()
+        return stage_run.chunks[0]
 
     def run_row(self, stage_run: StageRun, row: int) -> Chunk:
         """Run a stage on one sample on this thread, to take the place of a bad one; the chunk tells its error."""

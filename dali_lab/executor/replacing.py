@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-from dali_lab.executor.bad_samples import Origin
+from dali_lab.executor.bad_samples import Failure, Origin
 from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.chunks import ChunkRunner
 from dali_lab.executor.plan import Plan, Stage
@@ -97,6 +97,7 @@ class Replacer:
         self._count = count
         self._stages = plan.stages
         fed = {step.node.id for step in plan.sources}
+        self._feeding: dict[str, list[str]] = {}
         self._affected: list[bool] = []
         self._by_row: list[bool] = []
         whole: set[str] = set()
@@ -104,6 +105,8 @@ class Replacer:
             for step in stage.steps:
                 if any(edge.node in fed for edge in step.needed):
                     fed.add(step.node.id)
+                behind = [source for edge in step.needed for source in self._feeding.get(edge.node, ())]
+                self._feeding[step.node.id] = behind or [step.node.id]
             apart = stage.whole or stage.gpu or bool(stage.branches)
             if apart or any(edge.node in whole for step in stage.steps for edge in step.needed):
                 whole.update(step.node.id for step in stage.steps)
@@ -169,14 +172,13 @@ class Replacer:
             elif not current and stage.in_order:
                 run.fail(min(positions))  # its operators must not see this batch after the next one
             else:
-                self._run_whole(run, stage)
+                self._run_whole(run, stage, positions)
             if run.unsettled or run.stopped:
                 return
 
     def _run_rows(self, run: BatchRun, stage: Stage, ended: StageRun | None, positions: Sequence[int]) -> None:
         """Run a stage for some positions, and put the results where they belong."""
         stage_run = ended or StageRun(run, stage, run.size, run.size, lambda stage_run: None)
-        fed = [step.node.id for step in stage.steps if step.operator.source]
         for position in positions:
             failure = run.bad[position]
             chunk = self._chunks.run_row(stage_run, position)
@@ -184,8 +186,7 @@ class Replacer:
                 run.unsettled.add(position)
                 continue
             stage_run.add(chunk)
-            sources = [batch.sources for edge, batch in chunk.local.items() if edge.node in fed and batch.sources]
-            failure.file = sources[0][0] if sources else failure.file
+            self._name_file(failure, chunk, 0)
         if run.unsettled:
             return
         if ended is not None:
@@ -195,7 +196,13 @@ class Replacer:
             new = [(start, part) for (start, _), part in parts.items()]
             run.values[edge] = joined([(0, run.values[edge]), *new])
 
-    def _run_whole(self, run: BatchRun, stage: Stage) -> None:
+    def _name_file(self, failure: Failure, chunk: Chunk, row: int) -> None:
+        """Note the file of a replacement, if it is in the chunk: the one that an error of the same node would name."""
+        sources = {edge.node: batch.sources for edge, batch in chunk.local.items() if batch.sources}
+        feeding = self._feeding.get(failure.error.node or "", list(sources))
+        failure.file = next((sources[source][row] for source in feeding if source in sources), failure.file)
+
+    def _run_whole(self, run: BatchRun, stage: Stage, positions: Sequence[int]) -> None:
         count = self._count(run, stage)
         for edge in stage.exports:
             run.forget(edge)
@@ -204,7 +211,9 @@ class Replacer:
         elif stage.gpu:
             self._run_on_device(run, stage, count)
         else:
-            self._chunks.run_again(run, stage, count)
+            chunk = self._chunks.run_again(run, stage, count)
+            for position in positions if count == run.size else ():
+                self._name_file(run.bad[position], chunk, position)
 
 
 def _fits(run: BatchRun, stage_run: StageRun, chunk: Chunk, ended: bool) -> bool:

@@ -6,17 +6,12 @@ import json
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import ray
-import ray.data
 
 from dali_lab.checking.journal import part_of, plain
 from dali_lab.checking.walk import Part, Walk
 from dali_lab.graph.graph import Graph
-from dali_lab.interop.ray.failures import explaining
 from dali_lab.interop.ray.node import on_a_node
-
-TASKS_EACH = 4
-"""Tasks for each CPU of the cluster, so that fast machines do more of them."""
+from dali_lab.interop.ray.tasks import results, wanted_tasks
 
 
 def cluster_walk(graph: Graph, walk: Walk, first: int, tell: Callable[[int], None]) -> Iterator[Part]:
@@ -33,25 +28,16 @@ def cluster_walk(graph: Graph, walk: Walk, first: int, tell: Callable[[int], Non
     """
     if first >= walk.parts:
         return
-    cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
-    size = -(-(walk.parts - first) // (TASKS_EACH * cpus))
-    firsts = list(range(first, walk.parts, size))
+    size = -(-(walk.parts - first) // wanted_tasks())
+    firsts = range(first, walk.parts, size)
     batch = walk.batch_size
-    compute = on_a_node("checks", "compute")
+    work = on_a_node("checks", "compute")
 
-    def check(rows: dict[str, object]) -> dict[str, object]:
-        return {"parts": compute(graph, batch, rows["item"], size)}
+    def check(numbers: np.ndarray) -> list[str]:
+        return work(graph, batch, numbers, size)
 
-    data = ray.data.from_items(firsts, override_num_blocks=len(firsts)).map_batches(check, batch_size=1)
-    data.context.execution_options.preserve_order = True
-    rows = iter(data.iter_rows())
-    while True:
-        with explaining():
-            row = next(rows, None)
-        if row is None:
-            return
-        for found in json.loads(row["parts"]):
-            part = part_of(found)
+    for parts in results(firsts, len(firsts), check, in_order=True):
+        for part in map(part_of, parts):
             yield part
             tell(min((part.number + 1) * walk.part_size, walk.total))
 

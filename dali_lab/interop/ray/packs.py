@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 
 import numpy as np
-import ray
-import ray.data
 
-from dali_lab.interop.ray.checks import TASKS_EACH
-from dali_lab.interop.ray.failures import explaining
 from dali_lab.interop.ray.node import on_a_node
+from dali_lab.interop.ray.tasks import results, wanted_tasks
 from dali_lab.packing import Packing
 from dali_lab.packing.pack import Written
 
@@ -32,21 +29,13 @@ def cluster_pack(packing: Packing, tell: Callable[[int], None]) -> Iterator[Writ
         return
     options = {each.name: getattr(packing, each.name) for each in fields(packing) if each.init}
     options["folder"] = packing.folder.resolve()
-    cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
-    blocks = min(len(todo), TASKS_EACH * cpus)
     work = on_a_node("packs", "compute")
 
-    def write(rows: dict[str, object]) -> dict[str, object]:
-        return {"shards": work({**options, "threads": 1}, rows["item"])}
+    def write(numbers: np.ndarray) -> list[str]:
+        return work({**options, "threads": 1}, numbers)
 
-    data = ray.data.from_items(todo, override_num_blocks=blocks).map_batches(write, batch_size=None)
-    rows = iter(data.iter_rows())
-    while True:
-        with explaining():
-            row = next(rows, None)
-        if row is None:
-            return
-        shard = Written.of(json.loads(row["shards"]))
+    for found in results(todo, min(len(todo), wanted_tasks()), write):
+        shard = Written.of(found)
         tell(len(packing.shard_places(shard.number)))
         yield shard
 

@@ -366,6 +366,27 @@ def test_a_checkpoint_brings_the_last_good_sample_along(folder: Path) -> None:
     assert restored.bad_samples == whole.bad_samples
 
 
+def test_a_replacement_names_the_file_of_the_reader_that_failed(folder: Path) -> None:
+    """Two readers feed one node; damage behind either of them."""
+    _, files = damaged(PLAIN, folder)
+    good = good_files(".jpg", folder)
+
+    def both() -> Any:
+        first, second = (fn.readers.file(files=list(each))[0] for each in (good, files))
+        pictures = [fn.resize(fn.decoders.image(each), size=(8, 8)) for each in (first, second)]
+        return fn.cat(*pictures)
+
+    pipeline = pipeline_def(both)(
+        batch_size=SIZE, num_threads=2, device_id=None, on_error="replace", max_error_rate=1
+    )
+    run(pipeline, TOTAL // SIZE)
+    assert len(pipeline.bad_samples) >= 2
+    for record in pipeline.bad_samples:
+        named = {Path(path or "").parent for path in (record.file, record.replacement_file)}
+        assert named == {Path(files[0]).parent}
+    pipeline.close()
+
+
 @pytest.mark.parametrize("policy", ["replace", "skip"])
 def test_a_first_batch_without_a_good_sample_is_an_error(policy: str, folder: Path) -> None:
     _, files = damaged(PLAIN, folder, range(SIZE))
