@@ -53,6 +53,8 @@ class ObjectStore:
     def __init__(self, scheme: str, bucket: str, timeout: float) -> None:
         self._scheme, self._bucket, self._timeout = scheme, bucket, timeout
         self._signed = True
+        # A whole file of a web server is asked for as a range: only answers to ranges tell whether they are whole.
+        self._as_range = scheme in ("http", "https")
         self._store = self._open()
 
     def _open(self) -> Any:
@@ -94,8 +96,9 @@ class ObjectStore:
         options: Any = {}
         if unless.startswith('"'):
             options["if_none_match"] = unless
-        if count >= 0:
-            options["range"] = (start, start + count)
+        as_range = count < 0 and self._as_range
+        if count >= 0 or as_range:
+            options["range"] = {"offset": 0} if as_range else (start, start + count)
 
         def read() -> tuple[memoryview, Info]:
             result = obstore.get(self._store, key, options=options)
@@ -110,12 +113,23 @@ class ObjectStore:
                 raise StoreError(Kind.PASSING, f"{self._place} sent {data.nbytes:,} bytes instead of {wanted:,}")
             return data, info
 
+        def read_plain() -> tuple[memoryview, Info]:
+            options.pop("range", None)
+            return read()
+
         if not count:
             return memoryview(b""), self.info(key)
         try:
             data, info = self._tried(read)
         except _NoRangesError:
-            return self._without_ranges(key, start, count)
+            if not as_range:
+                return self._without_ranges(key, start, count)
+            self._as_range = False
+            data, info = self._tried(read_plain)
+        except StoreError as error:
+            if not as_range or error.kind is not Kind.CHANGED:
+                raise
+            data, info = self._tried(read_plain)  # an empty file has no range
         if count < 0 and info.size > _WHOLE:
             return self._in_pieces(key, info), info
         return data, info

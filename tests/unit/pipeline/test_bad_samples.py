@@ -376,9 +376,7 @@ def test_a_replacement_names_the_file_of_the_reader_that_failed(folder: Path) ->
         pictures = [fn.resize(fn.decoders.image(each), size=(8, 8)) for each in (first, second)]
         return fn.cat(*pictures)
 
-    pipeline = pipeline_def(both)(
-        batch_size=SIZE, num_threads=2, device_id=None, on_error="replace", max_error_rate=1
-    )
+    pipeline = pipeline_def(both)(batch_size=SIZE, num_threads=2, device_id=None, on_error="replace", max_error_rate=1)
     run(pipeline, TOTAL // SIZE)
     assert len(pipeline.bad_samples) >= 2
     for record in pipeline.bad_samples:

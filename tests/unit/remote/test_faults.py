@@ -193,6 +193,35 @@ def test_a_web_server_without_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyP
         web.shutdown()
 
 
+def test_a_web_server_that_sends_a_part_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part is never taken for the whole file, and an empty file is one."""
+    whole = bytes(range(200))
+
+    class Parts(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            content = b"" if "empty" in self.path else whole[:100] if "part" in self.path else whole
+            self.send_response(416 if "empty" in self.path and "Range" in self.headers else 206 if content else 200)
+            if content:
+                self.send_header("Content-Range", f"bytes 0-{len(content) - 1}/200")
+            self.send_header("Last-Modified", "Mon, 02 Nov 2026 10:00:00 GMT")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    monkeypatch.setenv("DALI_LAB_REMOTE_ATTEMPTS", "1")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Parts) as web:
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        place = f"http://127.0.0.1:{web.server_port}"
+        assert files.read_file(f"{place}/whole") == whole
+        assert files.read_file(f"{place}/empty") == b""
+        with pytest.raises(OSError, match="100"):
+            files.read_file(f"{place}/part")
+        web.shutdown()
+
+
 def test_a_missing_package_says_what_to_install() -> None:
     program = """
 import sys
