@@ -23,6 +23,7 @@ from dali_lab.graph.tracing import traced_call
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import ArgumentError, GraphError
 from dali_lab.model.tensor_list import TensorListCPU
+from dali_lab.model.user_code import user_line
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 
@@ -55,6 +56,14 @@ def call(
     DaliLabError
         The error of the operator.
     """
+    if kwargs.get("on_error") in ("skip", "replace"):
+        raise ArgumentError(
+            "is for pipelines and readers: the labels and other values of a bad sample, which go with it there, are in"
+            " the program's hands here; catch SampleError, whose 'sample' is its index",
+            operator=operator.name,
+            argument="on_error",
+            origin=user_line(),
+        )
     given = [each for each in inputs if each is not None]
     arguments = {name: _argument(operator, name, value) for name, value in kwargs.items() if value is not None}
     target = as_device(place)

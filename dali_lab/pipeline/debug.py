@@ -102,12 +102,7 @@ class DebugPipeline(Pipeline):
 
     def __init__(self, function: Callable[[], Any], conditionals: bool = False, **settings: Any) -> None:
         super().__init__(**settings)
-        if self.on_error != "raise":
-            warnings.warn(
-                f"on_error={self.on_error!r} has no effect in debug mode: an operator that fails raises its error",
-                UserWarning,
-                stacklevel=user_stacklevel(),
-            )
+        _warn_of(self.on_error)
         self._function = function
         self._conditionals = conditionals
         self._places: list[_Place] = []
@@ -206,6 +201,7 @@ class DebugPipeline(Pipeline):
     def _place(self, call: OpCall) -> _Place:
         if self._next == len(self._places):
             self._places.append(self._made(call))
+            _warn_of(call.arguments.get("on_error"))
         place = self._places[self._next]
         if place.call.op != call.op:
             raise GraphError(
@@ -279,6 +275,17 @@ class DebugPipeline(Pipeline):
         if not place.source.ready():
             raise place.operator.fail(f"has no data: call feed_input('{name}', …) before each run")
         return place.source.draw(count)
+
+
+def _warn_of(on_error: str | None) -> None:
+    """Say that an answer to bad samples counts for nothing here."""
+    if on_error not in (None, "raise"):
+        warnings.warn(
+            f"on_error={on_error!r} has no effect in debug mode: an operator that fails raises its error, because the"
+            " program may have seen the sample's labels and other values already, which would have to go with it",
+            UserWarning,
+            stacklevel=user_stacklevel(),
+        )
 
 
 def _is_array(item: object) -> bool:

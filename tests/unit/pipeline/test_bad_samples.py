@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dali_lab.experimental.dynamic as ndd
 from dali_lab import Pipeline, fn, formats, pipeline_def
 from dali_lab.cli.entry import main
 from dali_lab.executor.bad_samples import TooManyBadSamples
@@ -664,3 +665,15 @@ def test_debug_mode_says_that_it_raises(folder: Path) -> None:
         )
     with pytest.raises(DaliLabError, match="truncated"):
         pipeline.run()
+    node = pipeline_def(lambda: fn.random.uniform(on_error="replace"), batch_size=2, device_id=None, debug=True)()
+    with pytest.warns(UserWarning, match="no effect in debug mode.*labels"):
+        node.run()
+
+
+def test_dynamic_mode_says_that_labels_are_the_programs(folder: Path) -> None:
+    _, files = damaged(PLAIN, folder)
+    with pytest.raises(DaliLabError, match=r"argument 'on_error'.* catch SampleError"):
+        ndd.decoders.image(np.fromfile(files[1], np.uint8), on_error="replace")
+    reader = ndd.readers.File(files=[*files[:2], str(folder / "gone")], on_error="replace")
+    names = [[int(label.cpu()) for label in labels] for _, labels in reader.next_epoch(batch_size=3)]
+    assert names == [[0, 1, 0]]
