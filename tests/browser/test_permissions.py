@@ -25,6 +25,7 @@ def test_a_folder_outside_is_asked_for(app: App, open_tab: Callable[[], Tab], tm
     app.session.replace(document(outside))
     error = tab.node("reader").get_by_test_id("node-error")
     error.wait_for()
+    tab.still()
     error.locator('[data-action="ask-permission"]').click()
     question = tab.dialog("permission")
     assert question.get_by_test_id("permission-text").inner_text().strip() == str(outside)

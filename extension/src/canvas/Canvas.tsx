@@ -111,7 +111,7 @@ export function Canvas() {
     [document],
   );
   const { touched, take } = useCanvasPort(frame, pointer, sizeOf);
-  useKeptFocus(frame, nodes);
+  useKeptFocus(frame);
 
   // A document that was opened is shown whole, once its nodes have been measured and have their pictures.
   const opened = useValue(editor.opening.count);

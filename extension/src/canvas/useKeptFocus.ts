@@ -1,34 +1,50 @@
-/** Moves the focus to the canvas when the focused element is removed. */
-import { useEffect, useLayoutEffect, useRef, type RefObject } from 'react';
+/** Keys go on working when the element that had the focus is removed. */
+import { useEffect, useLayoutEffect, type RefObject } from 'react';
 import { useEditor, useValue } from './context';
 
-/** `nodes` are the drawn nodes: when they change, the focused element may be gone. */
-export function useKeptFocus(frame: RefObject<HTMLDivElement | null>, nodes: readonly unknown[]): void {
+/** Where keys belong that have lost their element: the dialog or the gallery in front, or else the canvas. */
+const FRONT = '[role="dialog"], .gallery';
+
+export function useKeptFocus(frame: RefObject<HTMLDivElement | null>): void {
   const document = useValue(useEditor().document);
-  // A node that had the focus may be gone; the keys then go on working on the canvas.
-  const engaged = useRef(false);
-  useEffect(() => {
-    const onPress = (event: Event): void => {
-      const editorElement = frame.current?.closest('.editor');
-      engaged.current = editorElement != null && event.composedPath().includes(editorElement);
-    };
-    window.addEventListener('pointerdown', onPress, true);
-    return () => window.removeEventListener('pointerdown', onPress, true);
-  }, [frame]);
   useLayoutEffect(() => {
-    // The focus leaves before its element does, so that no key is lost in between.
+    // The focus leaves before its node does: nobody sees it on the page's body.
     const root = frame.current?.getRootNode() as ShadowRoot | undefined;
     const held = root?.activeElement?.closest<HTMLElement>('.react-flow__node-operator')?.dataset['id'];
     if (held !== undefined && !document.nodes[held]) frame.current?.focus({ preventScroll: true });
   }, [document, frame]);
   useEffect(() => {
-    // React Flow takes the element away a moment later.
-    const timer = setTimeout(() => {
-      const root = frame.current?.getRootNode() as ShadowRoot | undefined;
-      const nowhere =
-        root?.activeElement === null && globalThis.document.activeElement === globalThis.document.body;
-      if (engaged.current && nowhere) frame.current?.focus({ preventScroll: true });
-    }, 40);
-    return () => clearTimeout(timer);
-  }, [nodes, frame]);
+    let engaged = false;
+    const editorElement = (): Element | null | undefined => frame.current?.closest('.editor');
+    const onEngage = (event: Event): void => {
+      const editor = editorElement();
+      engaged = editor != null && event.composedPath().includes(editor);
+    };
+    // A browser sends keys to the body once the focused element has gone: they are taken from there.
+    const onKey = (event: KeyboardEvent): void => {
+      const { body } = globalThis.document;
+      if (!engaged || event.target !== body || globalThis.document.activeElement !== body) return;
+      const fronts = editorElement()?.querySelectorAll<HTMLElement>(FRONT);
+      const front = fronts?.[fronts.length - 1] ?? frame.current;
+      front?.focus({ preventScroll: true });
+      const again = new KeyboardEvent(event.type, { ...readKey(event), bubbles: true, cancelable: true });
+      front?.dispatchEvent(again);
+      if (!again.defaultPrevented) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    };
+    window.addEventListener('pointerdown', onEngage, true);
+    window.addEventListener('focusin', onEngage, true);
+    window.addEventListener('keydown', onKey, true);
+    return () => {
+      window.removeEventListener('pointerdown', onEngage, true);
+      window.removeEventListener('focusin', onEngage, true);
+      window.removeEventListener('keydown', onKey, true);
+    };
+  }, [frame]);
+}
+
+function readKey(event: KeyboardEvent): KeyboardEventInit {
+  const { key, code, location, repeat, ctrlKey, shiftKey, altKey, metaKey } = event;
+  return { key, code, location, repeat, ctrlKey, shiftKey, altKey, metaKey };
 }

@@ -47,6 +47,7 @@ export function Dialog({ name, title, wide, onClose, children, footer }: Propert
         className={`dialog stack floating ${wide ? 'wide' : ''}`}
         role="dialog"
         aria-modal="true"
+        tabIndex={-1}
         aria-label={title}
         data-dialog={name}
         onKeyDown={(event) => {
