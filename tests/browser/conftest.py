@@ -120,6 +120,14 @@ class Tab:
         """Wait until it is idle and the view has come to rest: what is seen now stays where it is."""
         self.page.wait_for_selector(f'[data-testid="dali-editor"]{STILL}')
 
+    def show(self, app: App, document: dict[str, Any]) -> None:
+        """Put another document in the place of the app's, and wait until this page shows it at rest."""
+        app.session.replace(document)
+        revision, editor = app.session.store.revision, self.page.get_by_test_id("dali-editor")
+        taken = lambda: int(editor.get_attribute("data-revision")) >= revision  # noqa: E731
+        self.wait(taken, "the page does not show the document")
+        self.still()
+
     def node(self, name: str) -> Any:
         return self.page.locator(f'[data-node-id="{name}"]').first
 

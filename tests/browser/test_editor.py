@@ -183,7 +183,7 @@ def test_bypass_groups_notes_alignment_and_problems(tab: Tab, app: App) -> None:
     aligned = ("resize", "rotate", "normalize")
     # Side by side, since nodes above each other are kept apart whatever is asked for.
     places = {name: {"x": 500 * index, "y": 3000 + 90 * index} for index, name in enumerate(aligned)}
-    app.session.replace({**store.document, "view": {**view(), "nodes": {**view()["nodes"], **places}}})
+    tab.show(app, {**store.document, "view": {**view(), "nodes": {**view()["nodes"], **places}}})
     tab.fit()
     select(tab, *aligned)
     look_up(tab, "Align tops")
@@ -199,7 +199,7 @@ def test_bypass_groups_notes_alignment_and_problems(tab: Tab, app: App) -> None:
     steady(tab, lambda: ("decode", "resize") in edges(app), "undo did not bring it back")
 
     nodes = store.document["nodes"]
-    app.session.replace({**store.document, "nodes": {**nodes, "rotate": {**nodes["rotate"], "inputs": []}}})
+    tab.show(app, {**store.document, "nodes": {**nodes, "rotate": {**nodes["rotate"], "inputs": []}}})
     page.locator('[data-command="next-problem"]').wait_for()
     on_canvas(tab)
     page.keyboard.press("F8")
@@ -327,7 +327,7 @@ def test_boxes_are_drawn_over_their_pictures(tab: Tab, app: App) -> None:
     nodes["flip"]["connections"] = {"horizontal": "coin"}
     nodes["coin"] = {"op": "random.coin_flip"}
     nodes["bb"]["connections"] = {"horizontal": "coin"}
-    app.session.replace({**document, "nodes": nodes})
+    tab.show(app, {**document, "nodes": nodes})
     tab.page.wait_for_selector('img[data-node="flip"]')
     tab.fit()
     tab.choose("flip")

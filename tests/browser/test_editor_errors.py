@@ -10,7 +10,7 @@ def test_an_error_of_a_run_goes_with_the_next_run_and_stays_on_its_page(tab: Tab
     page, document = tab.page, app.session.store.document
     reader = document["nodes"]["reader"]
     broken = {**reader, "arguments": {**reader["arguments"], "file_root": "/there/is/none"}}
-    app.session.replace({**document, "nodes": {**document["nodes"], "reader": broken}})
+    tab.show(app, {**document, "nodes": {**document["nodes"], "reader": broken}})
     page.get_by_test_id("node-error").first.wait_for()
     run = page.locator('[data-command="run"]').first
     error = page.locator(".notice.error")
@@ -35,7 +35,7 @@ def test_an_error_of_a_run_goes_with_the_next_run_and_stays_on_its_page(tab: Tab
 
 def test_a_graph_without_marked_outputs_runs_to_its_last_nodes(tab: Tab, app: App) -> None:
     page = tab.page
-    app.session.replace({**app.session.store.document, "outputs": []})
+    tab.show(app, {**app.session.store.document, "outputs": []})
     page.wait_for_selector('img[data-node="normalize"]')
     tab.still()
     on_canvas(tab)

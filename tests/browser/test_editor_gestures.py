@@ -64,7 +64,7 @@ def test_f8_opens_the_group_that_hides_the_culprit(tab: Tab, app: App) -> None:
     document = store.document
     nodes = {**document["nodes"], "rotate": {**document["nodes"]["rotate"], "inputs": []}}
     group = {"id": "g", "title": "Turning", "nodes": ["resize", "rotate"], "collapsed": True}
-    app.session.replace({**document, "nodes": nodes, "view": {**document["view"], "groups": [group]}})
+    tab.show(app, {**document, "nodes": nodes, "view": {**document["view"], "groups": [group]}})
     page.locator('[data-group-id="g"]').wait_for()
     page.locator('[data-command="next-problem"]').wait_for()
     steady(tab, lambda: "rotate" not in node_names(tab), "the group does not hide it")
@@ -84,7 +84,7 @@ def test_f8_opens_the_group_that_hides_the_culprit(tab: Tab, app: App) -> None:
 def test_what_crosses_to_the_gpu_is_labelled_beside_the_nodes(tab: Tab, app: App) -> None:
     page, document = tab.page, app.session.store.document
     on_gpu = {name: {**document["nodes"][name], "device": "gpu"} for name in ("resize", "rotate")}
-    app.session.replace({**document, "nodes": {**document["nodes"], **on_gpu}})
+    tab.show(app, {**document, "nodes": {**document["nodes"], **on_gpu}})
     label = page.locator("[data-transfer]").first
     label.wait_for()
     tab.fit()
@@ -120,7 +120,7 @@ def test_labels_key_points_and_masks_are_drawn_over_their_pictures(tab: Tab, app
         },
         "pixel": {"op": "segmentation.random_mask_pixel", "inputs": ["grey"]},
     }
-    app.session.replace({**document, "nodes": {**document["nodes"], **added}})
+    tab.show(app, {**document, "nodes": {**document["nodes"], **added}})
     page.wait_for_selector('img[data-node="flip"]')
     tab.still()
     page.keyboard.press("Control+k")

@@ -118,9 +118,8 @@ def test_nodes_land_in_sight_and_beside_others(tab: Tab, app: App) -> None:
 def test_ten_nodes_are_wrapped_into_rows_and_can_be_read(tab: Tab, app: App, size: tuple[int, int]) -> None:
     page = tab.page
     page.set_viewport_size({"width": size[0], "height": size[1]})
-    app.session.replace(chain(app.session.store.document, 10))
+    tab.show(app, chain(app.session.store.document, 10))
     page.wait_for_selector('img[data-node="rotate_7"]')
-    tab.still()
     on_canvas(tab)
     page.keyboard.press("l")
     tab.still()

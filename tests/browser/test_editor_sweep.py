@@ -9,7 +9,7 @@ from tests.browser.test_editor import select, steady
 def test_a_blur_is_swept_by_sigma_and_two_arguments_make_a_sheet(tab: Tab, app: App) -> None:
     page, document = tab.page, app.session.store.document
     blur = {"op": "gaussian_blur", "device": "cpu", "inputs": ["decode"], "arguments": {"sigma": 3.7}}
-    app.session.replace({**document, "nodes": {**document["nodes"], "blur": blur}})
+    tab.show(app, {**document, "nodes": {**document["nodes"], "blur": blur}})
     page.wait_for_selector('img[data-node="blur"]')
     select(tab, "blur")
     tray = page.get_by_test_id("tray")

@@ -191,7 +191,7 @@ def test_bad_folder_says_so_at_the_node_and_the_rest_stays(tab: Tab, app: App) -
     nodes = app.session.store.document["nodes"]
     reader = {**nodes["reader"], "arguments": {"file_root": "/no/such/folder"}}
     broken = {**app.session.store.document, "nodes": {**nodes, "reader": reader}}
-    app.session.replace(broken)
+    tab.show(app, broken)
     tab.page.wait_for_selector('[data-node-id="reader"][data-state="error"]', state="attached")
     close_up(tab, "reader")
     tab.page.get_by_test_id("node-error").filter(has_text="/no/such/folder").first.wait_for()
@@ -272,7 +272,7 @@ def test_names_and_notes_with_markup_are_text(tab: Tab, app: App) -> None:
     evil = '<img src=x onerror="window.hacked=1">'
     nodes = {**document["nodes"], evil: {"op": "flip", "device": "cpu", "inputs": ["decode"]}}
     view = {**document["view"], "notes": [{"id": "n", "text": evil, "x": 0, "y": 500, "w": 200, "h": 80}]}
-    app.session.replace({**document, "nodes": nodes, "view": view})
+    tab.show(app, {**document, "nodes": nodes, "view": view})
     tab.wait(lambda: evil in node_names(tab), "the node is not there")
     tab.page.locator(".react-flow__node-note").first.wait_for()
     tab.still()

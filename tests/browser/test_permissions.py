@@ -22,10 +22,9 @@ def test_a_folder_outside_is_asked_for(app: App, open_tab: Callable[[], Tab], tm
     store = app.session.store
     store.permissions = Permissions(Roots([tmp_path / "nothing"]))
     app.session.evaluator._roots = store.permissions.roots
-    app.session.replace(document(outside))
+    tab.show(app, document(outside))
     error = tab.node("reader").get_by_test_id("node-error")
     error.wait_for()
-    tab.still()
     error.locator('[data-action="ask-permission"]').click()
     question = tab.dialog("permission")
     assert question.get_by_test_id("permission-text").inner_text().strip() == str(outside)

@@ -85,6 +85,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
   const theme = useValue(editor.view, ({ theme }) => theme);
   const previewing = useValue(editor.previews.status, ({ running }) => running);
   const pending = useValue(editor.sync.pending);
+  const revision = useValue(editor.sync.revision);
   const settled = useValue(editor.opening.settled);
   const connection = useValue(editor.connection.state, ({ status }) => status);
   const height = useValue(trayHeight);
@@ -182,6 +183,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
         data-ready={ready}
         data-preview={previewing ? 'running' : 'idle'}
         data-pending={pending}
+        data-revision={revision}
         data-settled={settled}
         data-connection={connection}
         data-lm-suppress-shortcuts="true"
