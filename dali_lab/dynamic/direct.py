@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.dynamic.evaluation import Holder, Slot
+from dali_lab.dynamic.modes import EvalContext
 from dali_lab.executor.failures import explain
 from dali_lab.executor.plan import make_operator
 from dali_lab.graph.naming import suggested_name
@@ -229,3 +230,6 @@ def clear() -> None:
     """Forget all calls."""
     with _lock:
         _kept.clear()
+
+
+EvalContext._purge_operator_cache = staticmethod(clear)  # type: ignore[attr-defined]

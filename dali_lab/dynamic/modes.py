@@ -9,6 +9,7 @@ import weakref
 from enum import Enum
 from typing import Any, ClassVar, Protocol, Self, SupportsIndex
 
+from dali_lab.dynamic.streams import Stream, get_current_stream, stream
 from dali_lab.executor.pool import ThreadPool as Workers
 
 
@@ -116,6 +117,8 @@ class EvalContext:
         By default as :func:`set_num_threads` says, or as many as there are processors.
     device_id
         Number of the GPU for operators that are placed on one.
+    cuda_stream
+        A stream for :attr:`cuda_stream`.
     thread_pool
         The threads, which several contexts can share; in place of `num_threads`.
 
@@ -135,6 +138,7 @@ class EvalContext:
         *,
         num_threads: int | None = None,
         device_id: int | None = None,
+        cuda_stream: Any = None,
         thread_pool: ThreadPool | None = None,
     ) -> None:
         if thread_pool is not None:
@@ -152,6 +156,7 @@ class EvalContext:
         self._entered = 0
         self._active = threading.RLock()
         self.device_id = device_id
+        self._stream = stream(stream=cuda_stream, device_id=device_id)
         self._waiting: weakref.WeakSet[Pending] = weakref.WeakSet()
 
     @staticmethod
@@ -175,9 +180,9 @@ class EvalContext:
         return self._thread_pool or default_thread_pool(self.device_id)
 
     @property
-    def cuda_stream(self) -> None:
-        """Streams are the executor's own."""
-        return None
+    def cuda_stream(self) -> Stream | None:
+        """The stream that was given, else the current one; operators run on the executor's own."""
+        return self._stream or get_current_stream()
 
     @property
     def pool(self) -> Workers:

@@ -164,7 +164,10 @@ def _check_elements(call: Call, index: int, batch: Batch) -> None:
         return
     which = f"'{declared.name}' of " if len(call.operator.inputs) > 1 else ""
     if declared.dtypes is not None and batch.dtype not in declared.dtypes:
-        raise call.problem(f"takes {which}{any_of(declared.dtypes)}, got {batch.dtype.name}")
+        raise call.problem(
+            f"takes {which}{any_of(declared.dtypes)}, got {batch.dtype.name}"
+            f" (requested type: {declared.dtypes[0].name.lower()} current buffer type: {batch.dtype.name.lower()})"
+        )
     if declared.dims is not None and batch.ndim not in declared.dims:
         numbers = " or ".join(map(str, declared.dims))
         raise call.problem(f"takes {which}{numbers} dimensions, got {batch.ndim}")

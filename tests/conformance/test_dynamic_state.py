@@ -200,8 +200,22 @@ def test_streams() -> None:
     for ndd in (ours, theirs):
         ndd.set_current_stream(None)
         assert ndd.get_current_stream() is ndd.get_default_stream() is None
-    with pytest.raises(RuntimeError, match="of the executor's own"):
-        ours.set_default_stream(0)
+    one, other = ours.stream(device_id=0), ours.Stream()
+    assert one == one.handle and one != other and one.device_id == other.device_id == 0
+    assert one.__cuda_stream__() == (0, one.handle) and ours.stream(stream=one) is one
+    assert ours.stream(stream=1) == 1 and ours.stream(stream=None) is None
+    ours.set_default_stream(one)
+    assert ours.get_current_stream() is one and ours.EvalContext(cuda_stream=other).cuda_stream is other
+    ours.set_current_stream(7)
+    assert ours.get_current_stream() == 7 and ours.EvalContext.current().cuda_stream == 7
+    ours.set_current_stream(None)
+    ours.set_default_stream(None)
+    assert ours.get_current_stream() is None
+    for wrong, error in ((None, ValueError), ("a", TypeError)):
+        with pytest.raises(error):
+            ours.Stream(stream=wrong)
+    with pytest.raises(ValueError, match="doesn't match"):
+        ours.stream(stream=one, device_id=1)
 
 
 def test_threads() -> None:

@@ -100,7 +100,9 @@ class _Reshaping(Operator):
             return data.shapes
         dims = self._integers(call, "src_dims")
         wrong = (dims < -1) | (dims >= data.ndim)
-        call.refuse(wrong, f"{{}} are not all axes of {data.ndim}, or -1", dims, argument="src_dims")
+        call.refuse(
+            wrong, f"{{}} are not all axes of {data.ndim}, or -1: one is out of bounds", dims, argument="src_dims"
+        )
         if not data.ndim:
             return np.ones_like(dims)
         return np.where(dims < 0, 1, np.take_along_axis(data.shapes, np.maximum(dims, 0), axis=1))
@@ -117,7 +119,15 @@ class _Reshaping(Operator):
         # Only the axis that takes the rest needs no axis of the input.
         beyond = more > 0 and (factors[:, source.shape[1] :] >= 0).any()
         if beyond or (self.has("src_dims") and more):
-            raise call.problem(f"has {factors.shape[1]} factors for {source.shape[1]} axes", argument="rel_shape")
+            given, axes = factors.shape[1], source.shape[1]
+            message = f"has {given} factors for {axes} axes. "
+            message += (
+                f"`src_dims` and `rel_shape` have different lengths: {axes} vs {given}"
+                if self.has("src_dims")
+                else f"`rel_shape` has more elements ({given}) than there are dimensions in the input ({axes}); use"
+                " `src_dims` to say which extents they scale"
+            )
+            raise call.problem(message, argument="rel_shape")
         source = np.pad(source, ((0, 0), (0, max(more, 0))), constant_values=1)
         scaled = np.floor(factors * source[:, : factors.shape[1]].astype(np.float32) + np.float32(0.5)).astype(np.int64)
         return np.where(factors < 0, -1, scaled)
@@ -143,12 +153,18 @@ class _Reshaping(Operator):
         size = data.sizes * old // new
         if open_.any():
             rest = np.where(open_, 1, wanted).prod(axis=1)
-            message = "an extent left open beside one of 0 could be any, for shape {:t}"
-            call.refuse(open_.any(axis=1) & (rest == 0), message, data.shapes, argument=argument)
+            message = "Cannot infer dimension {} when the volume of the remaining ones is 0. Input shape: {:x}"
+            call.refuse(open_.any(axis=1) & (rest == 0), message, open_.argmax(axis=1), data.shapes, argument=argument)
             wanted = np.where(open_, (size // np.maximum(rest, 1))[:, None], wanted)
         wrong = wanted.prod(axis=1) * new != data.sizes * old
-        call.refuse(wrong, "shape {:t} does not fit {:t}", data.shapes, wanted, argument=argument)
+        call.refuse(wrong, _VOLUME, data.shapes, wanted, wanted.prod(axis=1), data.sizes, argument=argument)
         return wanted
+
+
+_VOLUME = (
+    "shape {:t} does not fit {:t}. The volume of the new shape should match the one of the original shape. Requested a"
+    " shape with {} elements but the original shape has {} elements."
+)
 
 
 @register
@@ -213,8 +229,8 @@ class Reshape(_Reshaping):
         yield ErrorCase((data,), {"shape": [5, -1]}, ("shape", "(4, 6)"))
         yield ErrorCase((data,), {"shape": [-1, -1]}, ("shape", "one extent"))
         empty = samples.tensors([(4, 6), (4, 0), (4, 6)])
-        yield ErrorCase((empty,), {"rel_shape": [-1, 1]}, ("rel_shape", "could be any", "(4, 0)", "sample 1"))
-        yield ErrorCase((samples.tensors([(3, 0)] * 3),), {"shape": [0, -1]}, ("shape", "could be any"))
+        yield ErrorCase((empty,), {"rel_shape": [-1, 1]}, ("rel_shape", "Cannot infer", "4 x 0", "sample 1"))
+        yield ErrorCase((samples.tensors([(3, 0)] * 3),), {"shape": [0, -1]}, ("shape", "Cannot infer"))
         yield ErrorCase((data,), {"shape": [2, 12], "rel_shape": [1, 1]}, ("shape", "rel_shape"))
         yield ErrorCase((data,), {"shape": [2, 12], "layout": "ABC"}, ("layout", "ABC"))
         yield ErrorCase((data,), {"src_dims": [2, 0]}, ("src_dims", "2"))

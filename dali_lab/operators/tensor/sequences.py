@@ -179,11 +179,14 @@ class PerFrame(Operator):
 
     def run(self, call: Call, data: Batch) -> Batch:
         if not data.ndim:
-            raise call.problem("a scalar cannot be a sequence")
+            raise call.problem("a scalar has no frames. Cannot mark zero-dimensional input as a sequence")
         if not data.layout:
             return data.replaced(layout="F" + "*" * (data.ndim - 1))
         if data.layout[0] != "F" and not self.value("replace"):
-            raise call.problem(f"the layout must begin with 'F', got '{data.layout}'; see 'replace'")
+            raise call.problem(
+                "Per-frame argument input must be a sequence. The input layout should start with 'F',"
+                f" got '{data.layout}'; see 'replace'"
+            )
         return data.replaced(layout="F" + data.layout[1:])
 
     @classmethod
