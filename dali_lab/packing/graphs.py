@@ -200,9 +200,7 @@ def _decoders(graph: Graph, source: str) -> list[Node]:
     return [
         node
         for node in graph.nodes.values()
-        if find_operator(node.op).decodes
-        and node.op.startswith("decoders.image")
-        and source in graph.ancestors([node.inputs[0].node])
+        if find_operator(node.op).whole_decoder and source in graph.ancestors([node.inputs[0].node])
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from dali_lab.graph.graph import Graph
+from dali_lab.schema.registry import find_operator
 
 
 def warn_of_unused_outputs(graph: Graph) -> None:
@@ -21,7 +22,7 @@ def warn_of_unused_outputs(graph: Graph) -> None:
     for node in graph.nodes.values():
         count = node.arguments.get("num_outputs") or 1
         unused = [index for index in range(count) if (node.id, index) not in used]
-        if node.op == "external_source" and node.arguments.get("source") is not None and 0 < len(unused) < count:
+        if find_operator(node.op).fed and node.arguments.get("source") is not None and 0 < len(unused) < count:
             which = (
                 f"the output at the index {unused[0]} is"
                 if len(unused) == 1

@@ -93,6 +93,8 @@ class Operator:
         Python syntax for it in place of a call: ``"arithmetic"`` (a sign, or a function of ``math``), ``"index"``
         (``x[1, 2:5]``), ``"whole index"`` (``x[:]``), ``"shape"`` (``x.shape()``), ``"not"``, and ``"operand"`` for the
         check of an operand of ``and`` and ``or``.
+    device_reader
+        For a `source` placed on a GPU: the operator that reads its samples into the GPU's memory.
     fed
         For a `source`: batches come from ``Pipeline.feed_input``, unless the argument ``source`` gives them.
     positional_arguments
@@ -107,8 +109,12 @@ class Operator:
         It turns encoded bytes into pictures, sound, video or arrays.
     whole_decoder
         For a decoder of pictures: the operator that decodes them whole, itself if it does.
+    labelled_files
+        For a `source`: it reads files with labels, given by `file_root` or by `files` and `labels`.
     resizes
         It brings pictures to a size.
+    without_draws
+        The operator that does the same without random draws, if there is one.
     moves_points
         Its output is points in the coordinates of a picture.
     beyond_dali
@@ -148,6 +154,7 @@ class Operator:
     takes_sets: ClassVar[bool] = True
     joins_scopes: ClassVar[bool] = False
     syntax: ClassVar[Literal["", "arithmetic", "index", "whole index", "shape", "not", "operand"]] = ""
+    device_reader: ClassVar[str] = ""
     fed: ClassVar[bool] = False
     python_objects: ClassVar[tuple[str, ...]] = ()
     positional_arguments: ClassVar[tuple[str, ...]] = ()
@@ -155,7 +162,9 @@ class Operator:
     makes_numbers: ClassVar[bool] = False
     decodes: ClassVar[bool] = False
     whole_decoder: ClassVar[str] = ""
+    labelled_files: ClassVar[bool] = False
     resizes: ClassVar[bool] = False
+    without_draws: ClassVar[str] = ""
     moves_points: ClassVar[bool] = False
     hidden: ClassVar[bool] = False
     deprecated: ClassVar[str] = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,9 +33,15 @@ FILES = {
 }
 
 
+@functools.cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """The syntax tree of a file, as a list."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imports(path: Path) -> Iterator[str]:
     """The modules of the package that a file imports, wherever it does."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -49,7 +56,7 @@ def test_no_relative_imports() -> None:
     relative = [
         f"{name}:{node.lineno}"
         for name, path in FILES.items()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, ast.ImportFrom) and node.level
     ]
     assert not relative, "they would not be counted below"
@@ -76,3 +83,17 @@ def test_imports_go_down(layer: int) -> None:
         if _folder(other) in above
     ]
     assert upward == []
+
+
+def test_operators_are_told_apart_by_traits() -> None:
+    """No decision outside of `operators` hangs on an operator's name: declarations say what others need to know."""
+    asking = [
+        f"{name}:{node.lineno}"
+        for name, path in FILES.items()
+        if _folder(name) != "operators"
+        for node in nodes_of(path)
+        if isinstance(node, ast.Compare)
+        and any(isinstance(side, ast.Attribute) and side.attr == "op" for side in (node.left, *node.comparators))
+        and any(isinstance(part, ast.Constant) for side in node.comparators for part in ast.walk(side))
+    ]
+    assert asking == []

@@ -132,6 +132,16 @@ def drawn(graph: Graph, edge: Edge, subject: str) -> Draw:
     return _DRAWS[source.op](source)
 
 
+def drawn_pair(graph: Graph, edge: Edge) -> Range | None:
+    """The range that two numbers are drawn from evenly, if that is how an edge is drawn."""
+    source = graph.nodes[edge.node]
+    draw = _DRAWS.get(source.op)
+    if draw is None or source.arguments.get("shape") != (2,):
+        return None
+    found = draw(source)
+    return found if isinstance(found, Range) else None
+
+
 def _uniform(node: Node) -> Draw:
     values = node.arguments.get("values")
     if values is not None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.schema.registry import find_operator
 
-READER, ARRAYS = "readers.numpy", "_numpy_arrays"
-
 
 def direct_reading(graph: Graph) -> Graph:
     """Split each reader in two: one on the CPU draws the files of a batch, one on the GPU reads their arrays.
@@ -15,11 +13,12 @@ def direct_reading(graph: Graph) -> Graph:
     """
     nodes: dict[str, Node] = {}
     moved: dict[str, str] = {}
-    table = find_operator(ARRAYS).argument_table
     for name, node in graph.nodes.items():
-        if node.op != READER or node.device != "gpu":
+        reader = find_operator(node.op).device_reader
+        if not reader or node.device != "gpu":
             nodes[name] = node
             continue
+        table = find_operator(reader).argument_table
         arrays = f"{name}__arrays"
         while arrays in graph.nodes:
             arrays += "_"
@@ -27,7 +26,7 @@ def direct_reading(graph: Graph) -> Graph:
         drawing = {key: value for key, value in node.arguments.items() if not key.startswith(("roi_", "rel_roi_"))}
         nodes[name] = node.replaced(device="cpu", arguments={**drawing, "_rows": True}, connections={})
         reading = {key: value for key, value in node.arguments.items() if key in table}
-        nodes[arrays] = Node(arrays, ARRAYS, "gpu", (), reading, region, node.origin)
+        nodes[arrays] = Node(arrays, reader, "gpu", (), reading, region, node.origin)
         moved[name] = arrays
     if not moved:
         return graph

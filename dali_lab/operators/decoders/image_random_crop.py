@@ -74,6 +74,7 @@ class ImageRandomCrop(ImageDecoder):
     title = "Decode a random crop"
     arguments = (*RANDOM_WINDOW, *DECODING)
     random = True
+    without_draws = "decoders.image"
     needs_sizes = True
     example = """
     >>> images = fn.decoders.image_random_crop(encoded, random_area=[0.1, 1.0])

@@ -25,6 +25,7 @@ class RandomResizedCrop(Resizing):
         ),
     )
     random = True
+    without_draws = "resize"
     arguments = (
         integers(
             "size",

@@ -36,6 +36,7 @@ class File(ListReader):
         Output("labels", kind="tensor", doc="The label of each file, INT32 of shape (1,).", dtype=INT32),
     )
     identifies = True
+    labelled_files = True
     locating = (
         "file_root", "file_list", "files", "labels", "file_filters", "dir_filters", "case_sensitive_filter",
     )  # fmt: skip

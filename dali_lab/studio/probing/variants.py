@@ -11,10 +11,6 @@ from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.schema.registry import find_operator
 from dali_lab.studio.errors import DocumentError
 
-READER = "readers.file"
-_WITHOUT_DRAWS = {"decoders.image_random_crop": "decoders.image", "random_resized_crop": "resize"}
-"""Operators that do the same without chance."""
-
 
 @dataclass(frozen=True)
 class Sample:
@@ -34,11 +30,11 @@ def reader_of(graph: Graph, output: Edge) -> Node:
     """
     before = {output.node, *graph.ancestors([output.node])}
     readers = [graph.nodes[name] for name in before if find_operator(graph.nodes[name].op).source]
-    readers = [node for node in readers if find_operator(node.op).name != "external_source" or len(readers) == 1]
-    if len(readers) != 1 or readers[0].op != READER:
+    readers = [node for node in readers if not find_operator(node.op).fed or len(readers) == 1]
+    if len(readers) != 1 or not find_operator(readers[0].op).labelled_files:
         raise DocumentError(
             "A probe trains on a folder with a folder of pictures for each class: the pictures have to come from one "
-            f"'{READER}'.",
+            "'readers.file'.",
             "unsuitable",
         )
     return readers[0]
@@ -82,14 +78,15 @@ def without(graph: Graph, names: Collection[str]) -> Graph:
     nodes = dict(graph.nodes)
     for name in names:
         node = nodes[name]
-        if node.op in _WITHOUT_DRAWS:
-            op = _WITHOUT_DRAWS[node.op]
+        operator = find_operator(node.op)
+        op = operator.without_draws
+        if op:
             table = find_operator(op).argument_table
             kept = {key: value for key, value in node.arguments.items() if key in table}
             nodes[name] = Node(name, op, node.device, node.inputs, kept, {}, node.origin)
-        elif node.op.startswith("_conditional."):
+        elif operator.joins_scopes or operator.cut_of_output(0) is not None:
             continue
-        elif "crop" in find_operator(node.op).argument_table:
+        elif "crop" in operator.argument_table:
             nodes[name] = node.replaced(connections={})
         else:
             passed[name] = node.inputs[0]

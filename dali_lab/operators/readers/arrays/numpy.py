@@ -36,6 +36,7 @@ class Numpy(ListReader):
         " machine has it), and elsewhere read on the CPU and copied."
     )
     identifies = True
+    device_reader = "_numpy_arrays"
     locating = ("file_root", "file_filter", "file_list", "files")
     tested_elsewhere = "tests/unit/readers/test_numpy.py"
     arguments = (
