@@ -102,7 +102,7 @@ class Reader(Operator):
 
     @property
     def _op_backend(self) -> _Meta:
-        """What tells the sizes of the epoch, under the name that programs find it by in NVIDIA DALI."""
+        """The sizes of the epoch, under NVIDIA DALI's name for the object that programs ask."""
         return _Meta(self)
 
     def get_state(self, cuda_stream: object = None) -> str:

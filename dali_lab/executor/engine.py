@@ -46,7 +46,7 @@ inconsistent with this, it is a bug.
      whole batch, only errors that name a sample make one bad; all others, and lack of memory, fail the batch as in 2
      and 3.
    - When all chunks of a stage have ended, each bad position gets another sample: the next position of the batch, in
-     turn, whose sample is good; where all are bad, the last good sample of the batches before. What all sources gave
+     turn, whose sample is good; where all are bad, the last good sample of the batches before. The data of all sources
      for that sample stands at the bad position; random numbers remain those of the position. So the batch is the one
      that the sources had given with this sample in that place. Where a sample fails at its new place, the next one is
      tried, up to four; where none can take it, the batch fails with the first error of that position.

@@ -25,7 +25,7 @@ def left_out(graph: Graph) -> list[str]:
 
 
 def left_out_of_dali(graph: Graph) -> list[str]:
-    """What NVIDIA DALI does not have of a graph, in sentences."""
+    """Features of a graph that NVIDIA DALI lacks, in sentences."""
     ends = [f"NVIDIA DALI ends at the first bad sample: {' and '.join(BEYOND_DALI)} have no effect there"]
     policy = graph.pipeline.get("on_error") in ("skip", "replace")
     arguments = [

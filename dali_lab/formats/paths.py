@@ -35,7 +35,7 @@ def beside(graph: Graph, file: PathLike) -> Graph:
 
 
 def resolving(file: PathLike) -> Change:
-    """What makes a path absolute that starts at the folder of this file, and leaves others as they are."""
+    """A change that makes paths relative to the folder of this file absolute, and leaves others as they are."""
     folder = os.path.dirname(os.path.abspath(file))
 
     def change(path: str) -> str:
@@ -47,7 +47,7 @@ def resolving(file: PathLike) -> Change:
 
 
 def placing(file: PathLike) -> Change:
-    """What makes an absolute path in or under the folder of this file start there, and leaves others as they are.
+    """A change that makes absolute paths in the folder of this file relative to it, and leaves others as they are.
 
     A relative path keeps its meaning: ``./pictures`` of the working directory becomes ``pictures`` where it does not
     lie beside the file.

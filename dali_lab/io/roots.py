@@ -133,7 +133,7 @@ def roots_of(folders: Iterable[PathLike], readable: Iterable[PathLike], servers:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a context may reach; it can be taken to other processes.
+    """Paths and servers that a context may reach; it can be taken to other processes.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ def reach(path: PathLike) -> None:
 def open_within(path: PathLike, buffering: int = -1) -> IO[bytes]:
     """Open a file of this machine to be read, if it may be read here.
 
-    What was opened is looked at, not only its path: somebody may put a link on the way meanwhile. Where there are
+    The open file is checked, not only its path: somebody may put a link on the way meanwhile. Where there are
     limits, nothing but a plain file is opened, as a named pipe would wait for its writer.
 
     Raises

@@ -19,7 +19,7 @@ def user_line() -> str:
 
 
 def _cell(file: str) -> str:
-    """What IPython calls the cell that it compiled as a file of this name; empty for others."""
+    """IPython's name for the cell that it compiled as a file of this name; empty for others."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     named = shell.compile.format_code_name(file) if shell is not None else None
     return named[1] if named else ""

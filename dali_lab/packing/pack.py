@@ -403,7 +403,7 @@ def pack(graph: Graph, folder: str | os.PathLike[str], *, anew: bool = False, **
     graph
         A graph with a reader, such as ``Pipeline.graph``.
     folder
-        Where the shards and ``graph.dali.json`` go, which reads them. What an earlier call has written is kept.
+        Where the shards and ``graph.dali.json`` go, which reads them. Shards of an earlier call are kept.
     anew
         Remove what another packing has written there.
     **options

@@ -1,4 +1,4 @@
-"""What the iterators of all frameworks share, under NVIDIA DALI's module name."""
+"""Classes that the iterators of all frameworks share, under NVIDIA DALI's module name."""
 
 from dali_lab.interop.iteration import (
     IteratorError,

@@ -313,7 +313,7 @@ class Arg:
         return None if inside.all() else ~inside
 
     def refusal(self, value: float) -> str:
-        """What is said of a number outside the allowed range."""
+        """The message about a number outside the allowed range."""
         if self.refused_as and not (self.maximum is not None and value > self.maximum):
             return self.refused_as.format(value)
         both = self.minimum is not None and self.maximum is not None

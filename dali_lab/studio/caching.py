@@ -1,4 +1,4 @@
-"""What never changes between epochs in a graph, and what keeping it would cost and give."""
+"""The part of a graph that never changes between epochs, with the cost and the gain of a cache for it."""
 
 from __future__ import annotations
 

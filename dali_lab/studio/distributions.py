@@ -29,7 +29,7 @@ _NUMBERS = 8
 
 _EVERY = 0.1
 _AXES = {"H": "height", "W": "width", "D": "depth", "F": "frames", "C": "channels"}
-"""What the letters of layouts are called."""
+"""Names of the letters of layouts."""
 
 
 def distribution_events(

@@ -65,7 +65,7 @@ def measure(
 
 @dataclass(frozen=True)
 class CacheGain:
-    """What a cache costs and gives.
+    """Cost and gain of a cache.
 
     Attributes
     ----------

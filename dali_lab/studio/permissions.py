@@ -1,6 +1,6 @@
 """Permissions of a session: the folders, servers, packages and Python objects that its document may use.
 
-A document is data from anywhere. What lies outside the permissions is refused until the person allows it: the refusal
+A document is data from anywhere. Anything outside the permissions is refused until the person allows it: the refusal
 names the permission, the method ``allow`` asks the question, and its number agrees to exactly the text that was shown.
 """
 

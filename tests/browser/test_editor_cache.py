@@ -1,4 +1,4 @@
-"""What never changes is told, what keeping it gives is measured, and it is switched on, by mouse."""
+"""The cache panel: it names the work that never changes, measures the gain, and is switched on by mouse."""
 
 from __future__ import annotations
 

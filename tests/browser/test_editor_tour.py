@@ -42,7 +42,7 @@ def test_the_tour_is_offered_once_and_each_step_can_be_shown_or_done(tab: Tab, a
     tab.idle()
     assert document()["nodes"]["normalize"]["inputs"] == ["gaussian_blur"]
     assert document()["nodes"]["brightness_contrast"]["connections"]
-    # What a person does counts as well.
+    # The person's own actions count as well.
     page.locator('[data-command="step"]').first.click()
     step("undo")
     page.keyboard.press("ControlOrMeta+z")

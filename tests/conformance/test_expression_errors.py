@@ -1,4 +1,4 @@
-"""What expressions refuse, NVIDIA DALI refuses as well, and our message contains its words."""
+"""Refusals of expressions: NVIDIA DALI refuses the same, and our message contains its words."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """An operator's `run` is one text for both devices: functions of one name take the same arguments on both.
 
-What the arguments are is said at the function for the CPU.
+The function for the CPU documents the arguments.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What type checkers must say of users' programs; nothing here is run.
+"""Users' programs with the answers that type checkers must give; nothing here is run.
 
 mypy and Pyright look at it. A line with an error that must be found ends in ``# type: ignore``; both complain of such a
 comment where there is no error.

@@ -41,7 +41,7 @@ def decode(job: Job, which: list[int]) -> list[int]:
                 raise CodecError(f"pictures with {array.ndim} dimensions are not supported")
         except Exception as error:
             # Each of its decoders raises a class of its own, and a mutated file may trip its size checks as well
-            # (MemoryError, OverflowError). Whatever it is, this picture is lost, no other.
+            # (MemoryError, OverflowError). In every case this picture is lost, and no other.
             told = (str(error).strip() or type(error).__name__).splitlines()[0]
             first = f"{reason(data, header)}: " if header.format in (JPEG, TIFF) else ""
             raise CodecError(first + told) from None

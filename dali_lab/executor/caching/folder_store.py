@@ -60,7 +60,7 @@ class _Waiting:
 class FolderStore(Store):
     """Keeps samples in a part of a cache folder.
 
-    Samples are read with their sums checked, so damage of any kind is a sample that is not there. What is kept is
+    Samples are read with their sums checked, so damage of any kind is a sample that is not there. Samples are
     written by a thread that lives while there is something to write. Where writing fails, nothing more is written.
 
     Parameters

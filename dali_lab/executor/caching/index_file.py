@@ -2,8 +2,8 @@
 
 A file begins with :data:`_HEAD` and the numbers of words and edges (:class:`~dali_lab.executor.caching.entries.Form`).
 A block is its mark, the number of rows, microseconds of CPU time that computing the samples took, the sum of the rows,
-and the rows, all as 64-bit integers in little-endian order. What follows the last whole block is ignored: a process
-that was killed while it wrote has left it.
+and the rows, all as 64-bit integers in little-endian order. Bytes after the last whole block are ignored: a process
+that was killed while it wrote has left them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_EDGES = 256
 
 @dataclass
 class Index:
-    """What an index file lists.
+    """Content of an index file.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ Place = Callable[[Edge, npt.NDArray[np.int64], DALIDataType, str], Batch | None]
 
 @dataclass
 class Found:
-    """What a cache had of a chunk.
+    """The part of a chunk that was in the cache.
 
     Attributes
     ----------

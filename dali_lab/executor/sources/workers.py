@@ -124,7 +124,7 @@ class WorkerPool:
 
     @property
     def pool(self) -> Any:
-        """What NVIDIA DALI's pool has inside, for programs that look whether it ended: no thread observes this one."""
+        """A stand-in for NVIDIA DALI's pool, for programs that check whether its observer ended: it has none."""
         return SimpleNamespace(_observer=SimpleNamespace(thread=threading.Thread()))
 
     def close(self) -> None:

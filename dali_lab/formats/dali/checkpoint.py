@@ -1,7 +1,7 @@
 """Checkpoints as bytes, in NVIDIA DALI's form: each of the two restores checkpoints of the other.
 
-NVIDIA DALI stores a text for each operator: the state of its random generator, or of its reader. What this package
-keeps beyond that stands in a field that NVIDIA DALI ignores, as plain JSON. Nothing in a checkpoint can run.
+NVIDIA DALI stores a text for each operator: the state of its random generator, or of its reader. Other state of
+this package is plain JSON in a field that NVIDIA DALI ignores. Nothing in a checkpoint can run.
 """
 
 from __future__ import annotations

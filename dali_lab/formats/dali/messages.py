@@ -1,7 +1,7 @@
 """The messages of NVIDIA DALI's serialized form, declared at run time for the protobuf library.
 
-Field numbers and types are those of NVIDIA DALI 2.4 (package ``dali_proto``, proto2). What it requires is optional
-here, so that what older versions left out can be read; the writer always sets it. The field ``dali_lab`` is this
+Field numbers and types are those of NVIDIA DALI 2.4 (package ``dali_proto``, proto2). Required fields are optional
+here, so that files of older versions can be read; the writer always sets them. The field ``dali_lab`` is this
 package's own: JSON for what the form has no field for, ignored by NVIDIA DALI.
 """
 

@@ -128,7 +128,7 @@ class Function:
 def functions(graph: Graph, imports: Imports, here: bool = False) -> tuple[list[Function], Body] | None:
     """The functions for the sub-graphs of a graph's file, and the statements that call them.
 
-    `None` where it has none. What cannot be written raises :class:`FormatError`.
+    `None` where it has none. A graph that has no such form raises :class:`FormatError`.
     """
     folded = graph.view.get(subgraphs.FOLDED)
     if folded is None:

@@ -1,8 +1,8 @@
 """Reads pipelines out of Python code without running it: calls of operators on constants and on each other.
 
-Conditions, loops over what is known, functions of the program, pipeline classes and ``with`` blocks are followed. What
-needs more than that (other modules that compute something, files) must be traced in a process of its own, when a person
-agrees to run the program: :mod:`dali_lab.formats.python.tracing`.
+Conditions, loops over what is known, functions of the program, pipeline classes and ``with`` blocks are followed.
+Programs that need more than that (other modules that compute something, files) must be traced in a process of its own,
+when a person agrees to run the program: :mod:`dali_lab.formats.python.tracing`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ RATE = 25
 
 
 class _View(NamedTuple):
-    """What the camera sees: centre and width, as shares of the picture's width and height."""
+    """The camera's view: centre and width, as shares of the picture's width and height."""
 
     x: float
     y: float

@@ -66,7 +66,7 @@ def never_changing(graph: Graph, *, with_device: bool = False) -> dict[str, str]
 
 
 class DecoderCache(NamedTuple):
-    """What a decoder asks to have kept: its node, most bytes of the cache, and bytes above which pictures are kept."""
+    """The cache that a decoder asks for: its node, bytes of the cache, and bytes above which pictures are kept."""
 
     node: str
     limit: int

@@ -23,7 +23,7 @@ _BATCHES = 3
 
 
 class Cost(NamedTuple):
-    """What a cut costs.
+    """The cost of a cut.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ def best(costs: list[Cost]) -> str | None:
 
 
 def costs_of(recipe: Recipe) -> list[Cost]:
-    """What each possible cut costs, measured by running some rows of the pipeline here.
+    """The cost of each possible cut, measured by running some rows of the pipeline here.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def costs_of(recipe: Recipe) -> list[Cost]:
 
 
 def costs(graph: Graph, sizes: Mapping[Edge, float], seconds: Mapping[str, float]) -> list[Cost]:
-    """What each possible cut costs, the whole graph first.
+    """The cost of each possible cut, the whole graph first.
 
     Parameters
     ----------

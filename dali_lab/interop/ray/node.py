@@ -9,13 +9,13 @@ NO_PACKAGE = "has no package dali_lab that fits"
 """Words of the error of a node without this package."""
 
 INSTALL = "install the same release on all nodes, or name it in runtime_env={'pip': ['dali-lab[ray]']}"
-"""What to do about it."""
+"""The remedy, for messages."""
 
 
 def on_a_node(module: str, name: str) -> Callable[..., Any]:
     """A function of ``dali_lab.interop.ray`` that is looked up where it is called.
 
-    What is returned is a closure, which Ray sends by value: a node without this package can load it.
+    It returns a closure, which Ray sends by value: a node without this package can load it.
 
     Parameters
     ----------

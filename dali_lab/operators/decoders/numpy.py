@@ -138,7 +138,7 @@ def _kind_text(dtype: object, ndim: int) -> str:
 
 
 def _alike(kind: tuple[object, int], first: tuple[object, int]) -> str:
-    """What the arrays of a pipeline have in common, and these two do not."""
+    """The refusal of an array whose type or number of dimensions is not that of the first."""
     what = "number of dimensions" if kind[1] != first[1] else "data type"
     return f"All samples in the dataset must have the same {what}"
 

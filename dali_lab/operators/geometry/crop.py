@@ -111,8 +111,8 @@ class Cutting(Windowed):
 class Crop(Cutting):
     """Cuts a window of a given size out of images, volumes or sequences.
 
-    Where `dtype` changes real numbers to whole ones, fractions are cut off. Those of `fill_values` are cut off as well,
-    and what is beyond the range of the type wraps around.
+    Where `dtype` changes real numbers to whole ones, fractions are cut off. So are fractions of
+    `fill_values`, and numbers beyond the range of the type wrap around.
     """
 
     name = "crop"

@@ -149,7 +149,7 @@ class FunctionOperator(Operator):
 class PythonFunction(FunctionOperator):
     """Runs a Python function on NumPy arrays over the memory of the samples.
 
-    The function is called in the order of the batches, never for two at once. What it returns is copied.
+    The function is called in the order of the batches, never for two at once. Its results are copied.
     """
 
     name = "python_function"

@@ -1,4 +1,4 @@
-"""What a cache of the work that never changes would cost and give."""
+"""Cost and gain of a cache of the work that never changes."""
 
 from __future__ import annotations
 

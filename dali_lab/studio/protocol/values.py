@@ -80,7 +80,7 @@ class Consent(Wire):
 class SessionError(Wire):
     """Why a request failed; a program that cannot be opened comes with its pipelines.
 
-    What the person may allow comes with the question, or with the permission to ask for by the method ``allow``.
+    Where the person may allow it, the question comes along, or the permission that the method ``allow`` asks for.
     """
 
     message: str

@@ -70,7 +70,7 @@ class Access:
         return hmac.new(self.token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
 
     def tls(self) -> ssl.SSLContext | None:
-        """What TLS needs, or `None` for plain HTTP.
+        """The TLS context, or `None` for plain HTTP.
 
         Raises
         ------

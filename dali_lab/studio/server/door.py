@@ -64,7 +64,7 @@ class Door(Router):
         self.logged = Kinds()
 
     def find_handler(self, request: httputil.HTTPServerRequest, **options: object) -> httputil.HTTPMessageDelegate:
-        """Whoever answers the request: the application, or a refusal."""
+        """The handler of a request: the application, or a refusal."""
         moved = self._without_prefix(request)
         if (reason := self._foreign(request)) is not None:
             return self._refuse(request, reason, ask=False)

@@ -1,4 +1,4 @@
-/** What never changes between epochs, what keeping it would cost and give, and the switch for it. */
+/** The work that never changes between epochs, cost and gain of a cache for it, and the cache's switch. */
 import { cachePlace, keepIn, startCacheMeasurement, stopCacheMeasurement } from '../core/caches';
 import { t, tn } from '../core/language';
 import type { CacheDone } from '../core/protocol';

@@ -497,7 +497,7 @@ function followed(
 /** The ports and the nodes of a definition that is made of members of a document. */
 class Parts {
   readonly inputs: string[] = [];
-  /** What feeds each input. */
+  /** The source of each input. */
   readonly given: (EdgeRef | null)[] = [];
   readonly parameters: Record<string, SubgraphArgument[]> = {};
   readonly connections: Record<string, EdgeRef> = {};

@@ -258,7 +258,7 @@ export class Editor {
     this.board.notify(level, message, options);
   }
 
-  /** What notices speak of has gone: those about a subject, or all of them. */
+  /** Removes notices whose cause has gone: those about a subject, or all of them. */
   settleNotices(about?: string): void {
     this.board.settle(about);
   }

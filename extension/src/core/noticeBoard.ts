@@ -40,7 +40,7 @@ export class NoticeBoard {
     if (left.length !== this.notices.get().length) this.notices.set(left);
   }
 
-  /** What these notices speak of has gone: those about a subject, or all. */
+  /** Removes notices whose cause has gone: those about a subject, or all. */
   settle(about?: string): void {
     const left = this.notices.get().filter((notice) => about !== undefined && notice.about !== about);
     if (left.length !== this.notices.get().length) this.notices.set(left);

@@ -49,7 +49,7 @@ export interface Consent {
   text: string;
 }
 
-/** Why a request failed; a program that cannot be opened comes with its pipelines. What the person may allow comes with the question, or with the permission to ask for by the method `allow`. */
+/** Why a request failed; a program that cannot be opened comes with its pipelines. Where the person may allow it, the question comes along, or the permission that the method `allow` asks for. */
 export interface SessionError {
   message: string;
   node?: string;

@@ -1,6 +1,6 @@
 /** Search over names, other names and descriptions: words in any order, without accents, with slips of the keyboard. */
 
-/** What an item is found by, the most telling first. */
+/** The words that find an item, the most telling first. */
 export interface Searchable {
   /** Its names; a dotted name is found by each part, too. */
   names: readonly string[];

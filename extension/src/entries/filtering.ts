@@ -3,7 +3,7 @@ import { search, type Searchable } from '../core/search';
 import type { Filter } from './model';
 import type { EntryLine, GalleryFamily, GalleryList } from '../core/protocol.generated';
 
-/** What a search finds an entry by. */
+/** The words that find an entry. */
 export function searchable(entry: EntryLine, family = ''): Searchable {
   return {
     names: [entry.title, entry.name],

@@ -28,7 +28,7 @@ def batch(files: Sequence[bytes]) -> Batch:
 
 
 def job(files: Sequence[bytes], regions: Any = None, without: Sequence[str] = (), **wanted: Any) -> Job:
-    """What is to be decoded; `without` names backends that are left out of all routes."""
+    """The pictures to decode; `without` names backends that are left out of all routes."""
     data = batch(files)
     wanted["dtype"] = np.dtype(wanted.get("dtype", np.uint8))
     made = Job(data, read_headers(data), Wanted(**wanted), None if regions is None else np.array(regions, np.int64))

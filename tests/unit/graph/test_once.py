@@ -1,4 +1,4 @@
-"""What never changes between epochs is told from operators' traits."""
+"""The work that never changes between epochs, found by operators' traits."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def of_two_readers(root: Path) -> Any:
 
 
 def by_name(root: Path) -> Any:
-    """What is kept is an output; the pictures have shapes of their own."""
+    """The cached edge is an output; the pictures have shapes of their own."""
     encoded, labels = read(root)
     images = fn.cache(fn.decoders.image(encoded))
     return images, fn.reshape(images, layout="HWC"), labels, fn.random.normal()

@@ -18,7 +18,7 @@ PATIENCE = 120
 
 @dataclass
 class Answer:
-    """What the server answers."""
+    """The server's answer."""
 
     status: int
     headers: dict[str, str]
@@ -52,7 +52,7 @@ class Attacker:
         return self.ask(f"/?token={self.server.access.token}").cookie
 
     def page_token(self, cookie: str, path: str = "/", **headers: str) -> str:
-        """What the page tells its websocket to begin with."""
+        """The first message of the page to its websocket."""
         found = re.search(r'"token":"([^"]+)"', self.ask(path, Cookie=cookie, **headers).text)
         assert found is not None
         return found[1]

@@ -11,7 +11,7 @@ const REST_MS = 60;
 const AGAIN_MS = 700;
 
 export interface Pages {
-  /** What is known of the whole: sizes, labels. */
+  /** Facts about the whole dataset: sizes, labels. */
   facts: Omit<DatasetPage, 'samples'> | null;
   problem: string | null;
   sample: (at: number) => Shown | undefined;
@@ -73,7 +73,7 @@ export function usePages(query: Query, thumb: number): Pages {
     const again = setInterval(() => load(true), AGAIN_MS);
     return () => {
       clearInterval(again);
-      // What the last answer did not know yet.
+      // The facts that the last answer lacked.
       load(true);
     };
   }, [looking, load]);
