@@ -196,7 +196,7 @@ class Request:
     id: object
     hold: object = None
 
-    def answer(self, result: Wire | JsonObject, buffers: Sequence[bytes] = ()) -> None:
+    def answer(self, result: Wire, buffers: Sequence[bytes] = ()) -> None:
         """Send the result; from any thread."""
         self._respond("result", result, buffers)
 
@@ -204,7 +204,7 @@ class Request:
         """Send an error; from any thread."""
         self._respond("error", _session_error(error))
 
-    def _respond(self, part: str, content: Wire | JsonObject, buffers: Sequence[bytes] = ()) -> None:
+    def _respond(self, part: str, content: Wire, buffers: Sequence[bytes] = ()) -> None:
         self.port.send({"kind": "response", "id": self.id, part: content}, buffers)
         # Only now: what does not wait any more and has not come is lost.
         self.editor.waiting.discard(str(self.id))

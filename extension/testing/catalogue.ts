@@ -11,7 +11,7 @@ declare module 'vitest' {
 }
 
 const PROGRAM =
-  'import json; from dali_lab.schema.catalogue import catalogue; print(json.dumps(catalogue()))';
+  'import msgspec; from dali_lab.studio.catalogue import catalogue; print(msgspec.json.encode(catalogue()).decode())';
 
 /** Asks Python once, before the tests; they get it by `inject('catalogue')`. */
 export default function setup(project: TestProject): void {

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import queue
 import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from dali_lab.gallery.samples import photographs
-from dali_lab.schema.catalogue import catalogue
+from dali_lab.studio.catalogue import catalogue
 from dali_lab.studio.document.store import UNTITLED
 from dali_lab.studio.session import Session
 from tests.browser.conftest import PATIENCE, App, Tab
@@ -91,7 +91,7 @@ def said_by(session: Session) -> Any:
 def test_no_english_is_left(tab: Tab, app: App) -> None:
     page, store = tab.page, app.session.store
     files = [name for path in photographs().rglob("*") for name in (path.name, path.parent.name)]
-    data = [json.loads(json.dumps(catalogue())), store.document, said_by(app.session), files, [UNTITLED]]
+    data = [msgspec.to_builtins(catalogue()), store.document, said_by(app.session), files, [UNTITLED]]
     texts = {text.strip() for value in data for text in strings(value)}
     texts |= {text.replace("`", "") for text in texts}  # lists show summaries without marks
     # Texts of the session about itself, files and its samples are not the editor's.

@@ -19,7 +19,7 @@ from tests.unit.compilations import NOTED
 _IMPORTED = "import sys; print(*sorted(sys.modules), file=sys.stderr)"
 _NOT_FOR_A_RUN = (
     "asyncio", "cffi", "difflib", "dali_lab.formats.dali.writer", "dali_lab.formats.python.reader", "dali_lab.ops",
-    "dali_lab.schema.catalogue", "dali_lab.schema.reference", "dali_lab.studio.preview.evaluation",
+    "dali_lab.studio.catalogue", "dali_lab.schema.reference", "dali_lab.studio.preview.evaluation",
     "dali_lab.studio.preview.delivery", "dali_lab.studio.session", "dali_lab.studio.warming", "google.protobuf",
     "matplotlib", "numpy.ma", "pandas", "panel", "param", "pycparser", "scipy.linalg", "statistics", "torch",
 )  # fmt: skip

@@ -11,9 +11,9 @@ from dali_lab.gallery.entries import Argument, BrokenEntry, Entry
 from dali_lab.gallery.fragments import fragment
 from dali_lab.gallery.places import ANNOTATED, PHOTOGRAPHS, built_in_folder, places_in
 from dali_lab.model.errors import DaliLabError
-from dali_lab.schema.catalogue import argument_entry, operator_entry, plain
 from dali_lab.schema.everyday import other_names
 from dali_lab.schema.registry import find_operator, has_operator
+from dali_lab.studio.catalogue import argument_entry, operator_entry, plain
 from dali_lab.studio.document.graph_document import of_graph
 from dali_lab.studio.errors import sentence
 from dali_lab.studio.gallery.drawing import Photographs, Subject
@@ -103,11 +103,11 @@ def control_of(entry: Entry, argument: Argument) -> Control | None:
     if declared is None:
         return None
     spec = argument_entry(declared)
-    value = plain(node.arguments[argument.name]) if argument.name in node.arguments else spec["default"]
+    value = plain(node.arguments[argument.name]) if argument.name in node.arguments else spec.default
     kind, choices = "number", None
     if argument.minimum is None:
-        kind = "switch" if spec["type"] == "bool" else "choice"
-        choices = (spec["choices"] or []) if kind == "choice" else None
+        kind = "switch" if spec.type == "bool" else "choice"
+        choices = (spec.choices or []) if kind == "choice" else None
     elif argument.name in _RANGES and isinstance(value, list) and len(value) == 2:
         kind = "range"
     return Control(
@@ -117,9 +117,9 @@ def control_of(entry: Entry, argument: Argument) -> Control | None:
         label_of(entry, argument),
         kind,
         bool(value) if kind == "switch" else value,
-        spec["unit"],
-        spec["doc"],
-        integer=spec["type"] == "int",
+        spec.unit,
+        spec.doc,
+        integer=spec.type == "int",
         length=len(value) if isinstance(value, list) else None,
         minimum=argument.minimum,
         maximum=argument.maximum,

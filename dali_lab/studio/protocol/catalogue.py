@@ -1,4 +1,4 @@
-"""The catalogue of operators; `schema/catalogue.py` makes it from their declarations."""
+"""The catalogue of operators; `studio/catalogue.py` makes it from their declarations."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ class Operator(Wire):
     """An operator.
 
     `terms` are other names that a search finds it by, `start` has the arguments of a new node, `nvidia` is its name in
-    NVIDIA DALI, where that has it. One that is `added` comes from a notebook or another package.
+    NVIDIA DALI: null where NVIDIA DALI lacks it, and absent for sub-graphs. One that is `added` comes from a notebook
+    or another package.
     """
 
     name: str
@@ -96,8 +97,7 @@ class Operator(Wire):
     random: bool = False
     deprecated: str | None = None
     differs: str | None = None
-    nvidia: str | None = None
-    picture: str | None = None
+    nvidia: str | None = ""
     example: str | None = None
 
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, field
 
+from dali_lab.studio.protocol.catalogue import Operator
 from dali_lab.studio.protocol.documents import Document
-from dali_lab.studio.protocol.values import JsonObject, PictureRef, SessionError, Value, Wire
+from dali_lab.studio.protocol.values import PictureRef, SessionError, Value, Wire
 
 Overrides: TypeAlias = Annotated[dict[str, dict[str, Any]], Meta(extra={"typescript": "Overrides"})]
-OperatorEntry: TypeAlias = Annotated[JsonObject, Meta(extra={"typescript": "Operator"})]
 
 
 class EntryLine(Wire):
@@ -116,7 +116,7 @@ class EntryPage(EntryLine, kw_only=True):
     before: str | None
     fragment: list[str]
     controls: list[Control]
-    reference: list[OperatorEntry]
+    reference: list[Operator]
 
 
 class Variant(Wire):

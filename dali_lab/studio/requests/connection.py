@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
-from dali_lab.schema import catalogue as operators
+from dali_lab.studio import catalogue as operators
 from dali_lab.studio.cluster import cluster_address
 from dali_lab.studio.connections import Request
 from dali_lab.studio.document.exports import available
 from dali_lab.studio.document.graph_document import checked
 from dali_lab.studio.document.store import UNTITLED
 from dali_lab.studio.permissions import absolute
+from dali_lab.studio.protocol.catalogue import CatalogueData
 from dali_lab.studio.protocol.connections import (
     Capabilities,
     Empty,
@@ -20,7 +21,7 @@ from dali_lab.studio.protocol.connections import (
     SelectRequest,
     Waiting,
 )
-from dali_lab.studio.protocol.values import VERSION, JsonObject
+from dali_lab.studio.protocol.values import VERSION
 from dali_lab.studio.requests.table import handles
 from dali_lab.studio.workspace import Workspace
 
@@ -52,8 +53,8 @@ def restore(workspace: Workspace, request: Request, params: RestoreRequest) -> H
 
 
 @handles("catalogue", Empty)
-def catalogue(workspace: Workspace, request: Request, params: Empty) -> JsonObject:
-    """The operators, as :class:`~dali_lab.studio.protocol.catalogue.CatalogueData` declares them."""
+def catalogue(workspace: Workspace, request: Request, params: Empty) -> CatalogueData:
+    """The operators."""
     return operators.catalogue()
 
 

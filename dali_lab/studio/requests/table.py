@@ -7,11 +7,11 @@ from typing import Any, TypeAlias, TypeVar
 
 from dali_lab.studio.connections import Request
 from dali_lab.studio.protocol.methods import METHODS
-from dali_lab.studio.protocol.values import JsonObject, Wire
+from dali_lab.studio.protocol.values import Wire
 from dali_lab.studio.workspace import Workspace
 
 P = TypeVar("P", bound=Wire)
-Answer: TypeAlias = Wire | JsonObject | None
+Answer: TypeAlias = Wire | None
 HANDLERS: dict[str, tuple[type[Wire], Callable[[Workspace, Request, Any], Answer]]] = {}
 """By method the type of its parameters and the function, which runs on the session's thread.
 

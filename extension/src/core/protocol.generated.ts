@@ -950,7 +950,7 @@ export interface ArgumentDeclaration {
   advanced?: boolean;
 }
 
-/** An operator. `terms` are other names that a search finds it by, `start` has the arguments of a new node, `nvidia` is its name in NVIDIA DALI, where that has it. One that is `added` comes from a notebook or another package. */
+/** An operator. `terms` are other names that a search finds it by, `start` has the arguments of a new node, `nvidia` is its name in NVIDIA DALI: null where NVIDIA DALI lacks it, and absent for sub-graphs. One that is `added` comes from a notebook or another package. */
 export interface Operator {
   name: string;
   family: string;
@@ -968,7 +968,6 @@ export interface Operator {
   deprecated?: string | null;
   differs?: string | null;
   nvidia?: string | null;
-  picture?: string | null;
   example?: string | null;
 }
 

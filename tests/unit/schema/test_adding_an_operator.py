@@ -13,9 +13,9 @@ from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.python import writer as python_code
 from dali_lab.model.batch import Batch
 from dali_lab.schema import Arg, Call, Input, Operator, Output, find_operator, register
-from dali_lab.schema.catalogue import catalogue
 from dali_lab.schema.reference import docstring
 from dali_lab.schema.registry import unregister
+from dali_lab.studio.catalogue import catalogue
 
 
 @pytest.fixture
@@ -54,8 +54,8 @@ def test_it_is_everywhere_and_runs(invert: type[Operator]) -> None:
     assert hasattr(ops.test_only, "Invert")
     assert find_operator(invert.schema_name) is invert
     assert "Range: [0, 1]" in docstring(invert)
-    entry = next(row for row in catalogue()["operators"] if row["name"] == "test_only.invert")
-    assert entry["arguments"][0]["maximum"] == 1.0
+    entry = next(row for row in catalogue().operators if row.name == "test_only.invert")
+    assert entry.arguments[0].maximum == 1.0
 
     with Pipeline(2, 1, None) as pipeline:
         images = fn.external_source(source=lambda: IMAGES, layout="HWC", name="images")

@@ -14,11 +14,11 @@ import numpy as np
 from dali_lab import Pipeline, fn, ops
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.python import writer as python_code
-from dali_lab.schema.catalogue import catalogue
+from dali_lab.studio.catalogue import catalogue
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    names = [row["name"] for row in catalogue()["operators"]]
+    names = [row.name for row in catalogue().operators]
 assert "vendor.invert" in names
 assert any("vendor_broken" in str(each.message) for each in caught)
 images = [np.full((2, 3, 3), 40, np.uint8), np.full((1, 4, 3), 250, np.uint8)]

@@ -9,9 +9,9 @@ import pytest
 
 from dali_lab import Pipeline, fn
 from dali_lab.schema import samples
-from dali_lab.schema.catalogue import start_arguments
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators
+from dali_lab.studio.catalogue import start_arguments
 
 NEUTRAL = {
     "cache": "keeps what comes in and hands it on",

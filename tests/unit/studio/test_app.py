@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import cv2
+import msgspec
 import pytest
 
 from dali_lab.errors import DaliLabError
 from dali_lab.gallery.samples import photographs
-from dali_lab.schema.catalogue import catalogue
 from dali_lab.schema.families import FAMILIES
+from dali_lab.studio.catalogue import catalogue
 from dali_lab.studio.document.recovery import Recovery
 from dali_lab.studio.document.starts import first_pipeline
 from dali_lab.studio.document.validation import check
@@ -61,24 +62,21 @@ def test_app_opens_what_it_is_given(folder: Path, tmp_path: Path) -> None:
 
 
 def test_catalogue_is_plain_and_whole() -> None:
-    import json
-
     found = catalogue()
-    json.dumps(found, allow_nan=False)
-    names = {entry["name"] for entry in found["operators"]}
-    assert {"resize", "readers.file", "decoders.image", "random.uniform"} <= names
-    families = {family["name"] for family in found["families"]}
-    assert {entry["family"] for entry in found["operators"]} == families
+    assert b"NaN" not in msgspec.json.encode(found)
+    assert {"resize", "readers.file", "decoders.image", "random.uniform"} <= {entry.name for entry in found.operators}
+    families = {family.name for family in found.families}
+    assert {entry.family for entry in found.operators} == families
     assert families <= {family.name for family in FAMILIES}, "a family without a title, a colour and an icon"
-    resize = next(entry for entry in found["operators"] if entry["name"] == "resize")
-    interpolation = next(arg for arg in resize["arguments"] if arg["name"] == "interp_type")
-    assert interpolation["type"] == "enum"
-    assert "INTERP_LINEAR" in interpolation["choices"]
-    for entry in found["operators"]:
-        assert entry["title"], entry["name"]
-        assert entry["summary"], entry["name"]
-        for arg in entry["arguments"]:
-            assert arg["type"] in ("float", "int", "bool", "string", "enum", "dtype", "layout", "any"), arg
+    resize = next(entry for entry in found.operators if entry.name == "resize")
+    interpolation = next(arg for arg in resize.arguments if arg.name == "interp_type")
+    assert interpolation.type == "enum"
+    assert "INTERP_LINEAR" in (interpolation.choices or ())
+    for entry in found.operators:
+        assert entry.title, entry.name
+        assert entry.summary, entry.name
+        for arg in entry.arguments:
+            assert arg.type in ("float", "int", "bool", "string", "enum", "dtype", "layout", "any"), arg
 
 
 def test_server_says_when_it_cannot_listen() -> None:

@@ -5,15 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from dali_lab.schema.catalogue import catalogue
-from dali_lab.studio.protocol.catalogue import (
-    ArgumentDeclaration,
-    CatalogueData,
-    Family,
-    InputDeclaration,
-    Operator,
-    OutputDeclaration,
-)
+from dali_lab.studio.catalogue import catalogue
+from dali_lab.studio.protocol.catalogue import CatalogueData
 from dali_lab.studio.protocol.methods import METHODS
 from dali_lab.studio.protocol.typescript import TARGET, text
 from dali_lab.studio.requests import HANDLERS
@@ -30,23 +23,8 @@ def test_every_method_has_a_handler_and_none_is_undeclared() -> None:
 
 
 def test_the_catalogue_is_as_declared() -> None:
-    data = catalogue()
-    msgspec.convert(data, CatalogueData)
-    declared = {
-        kind: {field.encode_name for field in msgspec.structs.fields(kind)}
-        for kind in (Family, Operator, InputDeclaration, OutputDeclaration, ArgumentDeclaration)
-    }
-    for family in data["families"]:
-        assert set(family) <= declared[Family]
-    for operator in data["operators"]:
-        assert set(operator) <= declared[Operator]
-        for part, kind in (
-            ("inputs", InputDeclaration),
-            ("outputs", OutputDeclaration),
-            ("arguments", ArgumentDeclaration),
-        ):
-            for entry in operator[part]:
-                assert set(entry) <= declared[kind], (operator["name"], part)
+    found = catalogue()
+    assert msgspec.json.decode(msgspec.json.encode(found), type=CatalogueData) == found
 
 
 @pytest.mark.parametrize(

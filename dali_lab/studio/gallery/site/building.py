@@ -14,8 +14,8 @@ from dali_lab.gallery.entries import BrokenEntry, Entry, Gallery
 from dali_lab.gallery.places import with_places
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError
-from dali_lab.schema.catalogue import operator_entry
 from dali_lab.schema.registry import find_operator, has_operator
+from dali_lab.studio.catalogue import operator_entry
 from dali_lab.studio.gallery.cost import cost
 from dali_lab.studio.gallery.describing import control_of
 from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View

@@ -9,8 +9,8 @@ from html import escape
 
 from dali_lab.gallery.entries import BrokenEntry, Entry
 from dali_lab.studio.gallery.describing import families_of
+from dali_lab.studio.protocol.catalogue import ArgumentDeclaration, Operator
 from dali_lab.studio.protocol.gallery import Cost
-from dali_lab.studio.protocol.values import JsonObject
 
 
 @dataclass
@@ -138,25 +138,25 @@ def entry_page(page: EntryPage, neighbours: tuple[EntryPage | None, EntryPage | 
     return document(f"{entry.title}: DALI Lab", "\n".join(parts), "../")
 
 
-def operator_page(operator: JsonObject, users: Sequence[EntryPage]) -> str:
+def operator_page(operator: Operator, users: Sequence[EntryPage]) -> str:
     """An operator's page: its description, and the entries that use it."""
     rows = "".join(
-        f"<tr><td><code>{escape(one['name'])}</code></td><td>{escape(_default(one))}</td><td>{_text(one['doc'])}</td></tr>"
-        for one in operator["arguments"]
+        f"<tr><td><code>{escape(one.name)}</code></td><td>{escape(_default(one))}</td><td>{_text(one.doc)}</td></tr>"
+        for one in operator.arguments
     )
     entries = "".join(
         f'<li><a href="../entries/{escape(page.entry.name)}.html">{escape(page.entry.title)}</a></li>' for page in users
     )
     table = f"<table><tr><th>Argument</th><th>Default</th><th></th></tr>{rows}</table>" if rows else "<p>None.</p>"
-    doc = "".join(f"<p>{_text(part)}</p>" for part in re.split(r"\n\s*\n", operator.get("doc") or ""))
-    name = operator["nvidia"]
+    doc = "".join(f"<p>{_text(part)}</p>" for part in re.split(r"\n\s*\n", operator.doc))
+    name = operator.nvidia
     there = f"In NVIDIA DALI: <code>{escape(name)}</code>." if name else "NVIDIA DALI has no such operator."
     body = (
-        f"{_header('<code>fn.' + escape(operator['name']) + '</code>')}"
-        f'<main class="entry"><p>{_text(operator["summary"])}</p>{doc}<p>{there}</p>'
+        f"{_header('<code>fn.' + escape(operator.name) + '</code>')}"
+        f'<main class="entry"><p>{_text(operator.summary)}</p>{doc}<p>{there}</p>'
         f"{_section('Arguments', table)}{_section('Entries', f'<ul>{entries}</ul>')}</main>"
     )
-    return document(f"{operator['name']}: DALI Lab", body, "../")
+    return document(f"{operator.name}: DALI Lab", body, "../")
 
 
 def _header(title: str) -> str:
@@ -208,10 +208,10 @@ def _cost(cost: Cost) -> str:
     return f"<p>{cost.images_per_second:,.0f} images a second where this site was built{beside}.</p>"
 
 
-def _default(argument: JsonObject) -> str:
-    if argument["required"]:
+def _default(argument: ArgumentDeclaration) -> str:
+    if argument.required:
         return "needed"
-    value = argument["default"]
+    value = argument.default
     return "" if value is None else str(value)
 
 
