@@ -2,20 +2,11 @@ import { describe, expect, inject, it } from 'vitest';
 import { photographs } from '../../testing/graphs';
 import { Catalogue } from './catalogue';
 import { apply, diff } from './changes';
-import {
-  closeSubgraph,
-  joinOpen,
-  makeSubgraph,
-  offer,
-  openSubgraph,
-  renameDefinition,
-  removeDefinition,
-  subgraphOperators,
-  subgraphProblem,
-} from './definitions';
+import { joinOpen, offer, removeDefinition, renameDefinition, subgraphOperators } from './definitions';
 import type { GraphDocument, Group } from './document';
 import * as edits from './edits';
 import { NODE_SIZE } from './layout';
+import { closeSubgraph, makeSubgraph, openSubgraph, subgraphProblem } from './openDefinitions';
 
 const operators = new Catalogue(inject('catalogue'));
 const withOf = (document: GraphDocument): Catalogue =>

@@ -1,19 +1,16 @@
 /** Sub-graphs: made of nodes, opened and closed, named, and their arguments offered. */
 import {
-  closeSubgraph,
   definitionName,
   definitionNameProblem,
-  makeSubgraph,
   offer,
-  openSubgraph,
   removeDefinition,
   renameDefinition,
-  subgraphProblem,
 } from '../definitions';
 import { freeName, type Group } from '../document';
 import type { Editor } from '../editor';
 import * as edits from '../edits';
 import { t } from '../language';
+import { closeSubgraph, makeSubgraph, openSubgraph, subgraphProblem } from '../openDefinitions';
 
 /** The nodes that a command about groups is about: the selected ones, or the members of the selected group. */
 function chosenNodes(editor: Editor): { ids: string[]; group: Group | undefined } {
