@@ -9,6 +9,7 @@ import pytest
 
 import dali_lab
 import dali_lab.types
+from tests.files import numbered_files
 
 dali = pytest.importorskip("nvidia.dali")
 
@@ -28,11 +29,7 @@ READERS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    root = tmp_path_factory.mktemp("files")
-    paths = [root / f"{index:02}.bin" for index in range(11)]
-    for index, path in enumerate(paths):
-        path.write_bytes(bytes([index]))
-    return list(map(str, paths))
+    return numbered_files(tmp_path_factory.mktemp("files"), 11)
 
 
 def make(package: Any, files: list[str], reader: dict[str, Any], checkpoint: bytes | None = None) -> Any:

@@ -107,7 +107,7 @@ def videos(folder: Path) -> Target:
 
 def archives(folder: Path) -> Target:
     from dali_lab import fn
-    from tests.unit.readers.test_webdataset import write_tar
+    from tests.unit.readers.records import write_tar
 
     files = []
     entries: list[tuple[str, bytes | None]] = [(f"{'a' * 90 * (i % 2)}{i}.cls", b"%d" % i * 300) for i in range(6)]
@@ -152,9 +152,9 @@ def records(folder: Path) -> Target:
 
 def recordio(folder: Path) -> Target:
     from dali_lab import fn
-    from tests.unit.readers.test_mxnet import write
+    from tests.unit.readers.records import write_recordio
 
-    good = write(folder / "good", [(b"%04d" % i * 20, float(i)) for i in range(5)])
+    good = write_recordio(folder / "good", [(b"%04d" % i * 20, float(i)) for i in range(5)])
     files = [(Path(good["path"][0]).read_bytes(), Path(good["index_path"]).read_bytes())]
     path, index = str(folder / "a.rec"), str(folder / "a.idx")
     return Target(files, _reader(folder, ("a.rec", "a.idx"), lambda: fn.readers.mxnet(path=path, index_path=index)))
@@ -162,9 +162,9 @@ def recordio(folder: Path) -> Target:
 
 def lmdb(folder: Path) -> Target:
     from dali_lab import fn
-    from tests.unit.readers.test_caffe import datum, write
+    from tests.unit.readers.records import datum, write_lmdb
 
-    path = write(folder / "good", [datum(data=b"%04d" % i * 30, label=i) for i in range(40)])
+    path = write_lmdb(folder / "good", [datum(data=b"%04d" % i * 30, label=i) for i in range(40)])
     content = (Path(path) / "data.mdb").read_bytes()
     return Target([(content,)], _reader(folder, ("a.mdb",), lambda: fn.readers.caffe(path=str(folder / "a.mdb"))))
 

@@ -23,6 +23,7 @@ from dali_lab import Pipeline, fn
 from dali_lab.dynamic.pytorch import nodes
 from dali_lab.model.errors import FormatError
 from dali_lab.plugin.pytorch.experimental import proxy
+from tests.files import numbered_files
 
 COUNT = 23
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -30,10 +31,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    root = tmp_path_factory.mktemp("files")
-    for index in range(COUNT):
-        (root / f"{index:02}.bin").write_bytes(bytes([index]))
-    return sorted(map(str, root.iterdir()))
+    return numbered_files(tmp_path_factory.mktemp("files"), COUNT)
 
 
 @pytest.fixture(scope="module")

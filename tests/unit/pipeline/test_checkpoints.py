@@ -14,6 +14,7 @@ import pytest
 import dali_lab
 from dali_lab import Pipeline, fn
 from dali_lab.formats.dali.messages import messages
+from tests.files import numbered_files
 from tests.programs import run_python
 
 PROGRAM = """
@@ -53,10 +54,7 @@ make, take = namespace["make"], namespace["take"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     root = tmp_path_factory.mktemp("files")
-    for index in range(19):
-        directory = root / f"class{index % 3}"
-        directory.mkdir(exist_ok=True)
-        (directory / f"{index:02}.jpg").write_bytes(bytes([index]))
+    numbered_files(root, 19, classes=3, ending=".jpg")
     return str(root)
 
 

@@ -14,6 +14,7 @@ import pytest
 from dali_lab import Pipeline, fn
 from dali_lab.model.errors import ArgumentError, DaliLabError, FormatError, GraphError
 from dali_lab.plugin.pytorch import DALIGenericIterator, LastBatchPolicy
+from tests.files import numbered_files
 
 COUNT, SIZE = 47, 4
 CHANGES = [(1, 2), (2, 3), (4, 1), (3, 2), (2, 5)]
@@ -27,10 +28,7 @@ READERS: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    root = tmp_path_factory.mktemp("files")
-    for index in range(COUNT):
-        (root / f"{index:02}.bin").write_bytes(bytes([index]))
-    return sorted(map(str, root.iterdir()))
+    return numbered_files(tmp_path_factory.mktemp("files"), COUNT)
 
 
 def pipelines(files: list[str], ranks: int, checkpoint: Any = None, depth: int = 3, **reader: Any) -> list[Pipeline]:

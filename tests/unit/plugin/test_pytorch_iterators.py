@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.files import numbered_files
+
 torch = pytest.importorskip("torch")
 
 import dali_lab  # noqa: E402
@@ -48,10 +50,7 @@ def parameters(kind: type) -> list[tuple[str, Any, str]]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("files")
-    for index in range(13):
-        directory = root / f"class{index % 3}"
-        directory.mkdir(exist_ok=True)
-        (directory / f"{index:02}.jpg").write_bytes(bytes([index]))
+    numbered_files(root, 13, classes=3, ending=".jpg")
     return root
 
 

@@ -12,6 +12,7 @@ import pytest
 from dali_lab import Pipeline, fn
 from dali_lab.model.errors import FormatError
 from dali_lab.plugin.pytorch import DALIGenericIterator, LastBatchPolicy
+from tests.files import numbered_files
 
 COUNT = 23
 
@@ -19,8 +20,7 @@ COUNT = 23
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("files")
-    for index in range(COUNT):
-        (root / f"{index:02}.bin").write_bytes(bytes([index]))
+    numbered_files(root, COUNT)
     return root
 
 

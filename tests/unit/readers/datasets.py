@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import tarfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +11,7 @@ import numpy as np
 
 from dali_lab import fn, tfrecord
 from dali_lab.schema import samples
+from tests.unit.readers.records import datum, example, write, write_lmdb, write_recordio, write_tar
 
 
 class Dataset(NamedTuple):
@@ -42,9 +41,7 @@ def file(folder: Path, contents: Sequence[bytes]) -> Dataset:
 
 
 def records(folder: Path, contents: Sequence[bytes]) -> Dataset:
-    from tests.unit.readers import records
-
-    path, index = records.write(folder / "a.rec", [records.example({"image": [content]}) for content in contents])
+    path, index = write(folder / "a.rec", [example({"image": [content]}) for content in contents])
     features = {"image": tfrecord.FixedLenFeature([], tfrecord.string, "")}
     return Dataset(
         lambda **more: fn.readers.tfrecord(path=path, index_path=index, features=features, **more)["image"], True
@@ -52,13 +49,8 @@ def records(folder: Path, contents: Sequence[bytes]) -> Dataset:
 
 
 def archive(folder: Path, contents: Sequence[bytes]) -> Dataset:
-    path = str(folder / "a.tar")
-    with tarfile.open(path, "w") as tar:
-        for index, content in enumerate(contents):
-            for name, data in ((f"{index:04d}.png", content), (f"{index:04d}.cls", b"%d" % index)):
-                entry = tarfile.TarInfo(name)
-                entry.size = len(data)
-                tar.addfile(entry, io.BytesIO(data))
+    entries = (((f"{i:04d}.png", content), (f"{i:04d}.cls", b"%d" % i)) for i, content in enumerate(contents))
+    path = write_tar(folder / "a.tar", [entry for pair in entries for entry in pair])
     return Dataset(lambda **more: fn.readers.webdataset(paths=[path], ext=["png", "cls"], **more)[0], True)
 
 
@@ -75,16 +67,14 @@ def coco(folder: Path, contents: Sequence[bytes]) -> Dataset:
 
 
 def recordio(folder: Path, contents: Sequence[bytes]) -> Dataset:
-    from tests.unit.readers.test_mxnet import write
-
-    arguments = write(folder / "rec", [(content, float(index % 2)) for index, content in enumerate(contents)])
+    arguments = write_recordio(folder / "rec", [(content, float(index % 2)) for index, content in enumerate(contents)])
     return Dataset(lambda **more: fn.readers.mxnet(**arguments, **more)[0], True)
 
 
 def lmdb(folder: Path, contents: Sequence[bytes]) -> Dataset:
-    from tests.unit.readers.test_caffe import datum, write
-
-    path = write(folder / "db", [datum(data=content, label=i % 2, encoded=True) for i, content in enumerate(contents)])
+    path = write_lmdb(
+        folder / "db", [datum(data=content, label=i % 2, encoded=True) for i, content in enumerate(contents)]
+    )
     return Dataset(lambda **more: fn.readers.caffe(path=path, **more)[0], True)
 
 

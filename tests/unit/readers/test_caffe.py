@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ lmdb = pytest.importorskip("lmdb", reason="it writes the files")
 
 import dali_lab  # noqa: E402
 from dali_lab.operators.readers.lmdb.index import LmdbError, find_entries  # noqa: E402
-from dali_lab.operators.readers.lmdb.messages import caffe2_messages, caffe_messages  # noqa: E402
+from dali_lab.operators.readers.lmdb.messages import caffe2_messages  # noqa: E402
 from tests.unit.readers.both_engines import (  # noqa: E402
     agree,
     goes_on_in_the_other,
@@ -26,19 +25,7 @@ from tests.unit.readers.both_engines import (  # noqa: E402
     taken,
     travels,
 )
-
-
-def write(folder: Path, records: Sequence[bytes], keys: str = "{:08d}") -> str:
-    """An LMDB file with these records, in a folder."""
-    folder.mkdir()
-    with lmdb.open(str(folder), map_size=1 << 26) as file, file.begin(write=True) as transaction:
-        for index, record in enumerate(records):
-            transaction.put(keys.format(index).encode(), record)
-    return str(folder)
-
-
-def datum(**fields: Any) -> bytes:
-    return bytes(caffe_messages().Datum(**fields).SerializeToString())
+from tests.unit.readers.records import datum, write_lmdb  # noqa: E402
 
 
 def tensors(*fields: dict[str, Any]) -> bytes:
@@ -60,7 +47,7 @@ PICTURE = {"data_type": 4, "string_data": [b"a picture"]}
 @pytest.fixture
 def caffe(tmp_path: Path) -> str:
     """17 records, of which some are large enough for pages of their own."""
-    return write(tmp_path / "caffe", [datum(data=b"%d" % i * (1 + 700 * (i % 5)), label=i - 3) for i in range(17)])
+    return write_lmdb(tmp_path / "caffe", [datum(data=b"%d" % i * (1 + 700 * (i % 5)), label=i - 3) for i in range(17)])
 
 
 @pytest.fixture
@@ -70,7 +57,7 @@ def caffe2(tmp_path: Path) -> str:
         tensors(PICTURE, whole(i % 3), real(0.5 * i, 2), {"data_type": 10, "int64_data": [1 << 40]}, whole(1, 2, 3, i))
         for i in range(13)
     ]
-    return write(tmp_path / "caffe2", records)
+    return write_lmdb(tmp_path / "caffe2", records)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +84,8 @@ def test_names_of_older_releases(caffe: str, caffe2: str) -> None:
 
 
 def test_several_files_are_one_list(caffe: str, tmp_path: Path) -> None:
-    empty = write(tmp_path / "empty", [])
-    deep = write(tmp_path / "deep", [datum(data=b"x" * (i % 300), label=i) for i in range(5000)], "{:0200d}")
+    empty = write_lmdb(tmp_path / "empty", [])
+    deep = write_lmdb(tmp_path / "deep", [datum(data=b"x" * (i % 300), label=i) for i in range(5000)], "{:0200d}")
     agree("readers.caffe", 64, 90, path=[caffe, empty, deep, caffe])
     agree("readers.caffe", 64, 90, path=[deep, caffe], random_shuffle=True, num_shards=7, shard_id=3)
 
@@ -106,8 +93,8 @@ def test_several_files_are_one_list(caffe: str, tmp_path: Path) -> None:
 def test_pictures_that_are_not_encoded_and_records_without_labels(tmp_path: Path) -> None:
     plain = {"height": 2, "width": 3, "channels": 4, "encoded": False}
     records = [datum(data=bytes(range(i, i + 24)), **plain) for i in range(5)]
-    agree("readers.caffe", path=write(tmp_path / "plain", records))
-    agree("readers.caffe", path=write(tmp_path / "nothing", [datum(label=1), datum(), datum(encoded=True)]))
+    agree("readers.caffe", path=write_lmdb(tmp_path / "plain", records))
+    agree("readers.caffe", path=write_lmdb(tmp_path / "nothing", [datum(label=1), datum(), datum(encoded=True)]))
 
 
 def test_a_path_may_be_the_file_itself(caffe: str) -> None:
@@ -133,26 +120,26 @@ def test_labels_and_tensors_of_caffe2(caffe2: str, arguments: dict[str, Any]) ->
 
 
 def test_records_of_caffe2_with_less(tmp_path: Path) -> None:
-    agree("readers.caffe2", path=write(tmp_path / "whole", [tensors(PICTURE, whole(i)) for i in range(9)]))
-    agree("readers.caffe2", path=write(tmp_path / "real", [tensors(PICTURE, real(i)) for i in range(9)]))
+    agree("readers.caffe2", path=write_lmdb(tmp_path / "whole", [tensors(PICTURE, whole(i)) for i in range(9)]))
+    agree("readers.caffe2", path=write_lmdb(tmp_path / "real", [tensors(PICTURE, real(i)) for i in range(9)]))
     boxes = [tensors(PICTURE, whole(i), *([whole(1, 2, 3, 4)] if i % 2 else [])) for i in range(9)]
-    agree("readers.caffe2", path=write(tmp_path / "boxes", boxes), bbox=True)
+    agree("readers.caffe2", path=write_lmdb(tmp_path / "boxes", boxes), bbox=True)
     pixels = {"data_type": 3, "byte_data": b"abcdef"}
     for dims in ([2, 3], [1, 2, 3], [2, 3, 1]):
-        path = write(tmp_path / f"pixels{dims}", [tensors({**pixels, "dims": dims}, whole(7))] * 3)
+        path = write_lmdb(tmp_path / f"pixels{dims}", [tensors({**pixels, "dims": dims}, whole(7))] * 3)
         agree("readers.caffe2", path=path)
     # NVIDIA DALI fails here, for it leaves an output without a type.
     reader = pipeline_of(dali_lab, "readers.caffe2", 2, {}, path=f"{tmp_path}/whole", label_type=1, num_labels=9)
     assert [row[:2] for row in taken(reader)[4:]] == [(b"", (0,))] * 2
     weighted = [tensors(PICTURE, whole(1), real(0.25), *boxes) for boxes in ([], [whole(1, 2, 3, 4)])]
-    path = write(tmp_path / "weighted", weighted)
+    path = write_lmdb(tmp_path / "weighted", weighted)
     rows = taken(pipeline_of(dali_lab, "readers.caffe2", 2, {}, path=path, label_type=3, num_labels=2))
     assert [row[0] for row in rows[2:4]] == [np.float32([0, 0.25]).tobytes()] * 2
     assert [row[1] for row in rows[4:]] == [(0,), (4,)]
 
 
 def test_foreign_records_are_named_and_the_next_batch_comes(tmp_path: Path) -> None:
-    path = write(tmp_path / "one", [datum(data=b"a", label=1)] * 3 + [b"\xff\xff"])
+    path = write_lmdb(tmp_path / "one", [datum(data=b"a", label=1)] * 3 + [b"\xff\xff"])
     reader = pipeline_of(dali_lab, "readers.caffe", 2, {"prefetch_queue_depth": 1}, path=path)
     reader.run()
     with pytest.raises(dali_lab.DaliLabError, match=r"(?s)sample 1.*2 bytes are no 'Datum'.*one at key 00000003"):
@@ -177,19 +164,21 @@ def test_foreign_records_are_named_and_the_next_batch_comes(tmp_path: Path) -> N
     ],
 )
 def test_records_with_other_fields(tmp_path: Path, record: bytes, arguments: dict[str, Any], words: str) -> None:
-    refused("readers.caffe2", (words, "bad at key k0"), path=write(tmp_path / "bad", [record], "k{}"), **arguments)
+    refused("readers.caffe2", (words, "bad at key k0"), path=write_lmdb(tmp_path / "bad", [record], "k{}"), **arguments)
 
 
 def test_samples_that_do_not_go_together(tmp_path: Path) -> None:
     plain = {"height": 1, "width": 1, "channels": 1, "encoded": False}
-    path = write(tmp_path / "mixed", [datum(data=b"a", **plain), datum(data=b"a")])
+    path = write_lmdb(tmp_path / "mixed", [datum(data=b"a", **plain), datum(data=b"a")])
     refused("readers.caffe", ("sample 1", "dimension"), path=path)
-    refused("readers.caffe", ("(1, 1, 2)",), path=write(tmp_path / "x", [datum(data=b"a", **{**plain, "channels": 2})]))
+    refused(
+        "readers.caffe", ("(1, 1, 2)",), path=write_lmdb(tmp_path / "x", [datum(data=b"a", **{**plain, "channels": 2})])
+    )
 
 
 def test_wrong_arguments(caffe: str, tmp_path: Path) -> None:
     refused("readers.caffe", ("path", "nowhere", "No such file"), path="nowhere")
-    refused("readers.caffe", ("path", "no entries", "empty"), path=write(tmp_path / "empty", []))
+    refused("readers.caffe", ("path", "no entries", "empty"), path=write_lmdb(tmp_path / "empty", []))
     refused("readers.caffe", ("path",), path=[])
     refused("readers.caffe", ("label_available",), path=caffe, image_available=False, label_available=False)
     refused("readers.caffe", ("num_shards",), path=caffe, num_shards=18)

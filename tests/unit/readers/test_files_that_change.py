@@ -15,8 +15,7 @@ from dali_lab import fn, tfrecord
 from dali_lab.model.errors import SampleError
 from dali_lab.operators.readers import large_files
 from tests.unit.readers import records
-from tests.unit.readers.test_mxnet import write as write_recordio
-from tests.unit.readers.test_webdataset import write_tar
+from tests.unit.readers.records import datum, write_lmdb, write_recordio, write_tar
 
 COUNT = 40
 
@@ -45,9 +44,7 @@ def arrays(folder: Path) -> Any:
 
 def lmdb(folder: Path) -> Any:
     pytest.importorskip("lmdb")
-    from tests.unit.readers.test_caffe import datum, write
-
-    path = write(folder / "lmdb", [datum(data=b"%04d" % i * 500, label=i) for i in range(COUNT)])
+    path = write_lmdb(folder / "lmdb", [datum(data=b"%04d" % i * 500, label=i) for i in range(COUNT)])
     return lambda: fn.readers.caffe(path=path)[0]
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import struct
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
@@ -23,44 +20,12 @@ from tests.unit.readers.both_engines import (
     taken,
     travels,
 )
-
-MAGIC = struct.pack("<I", 0xCED7230A)
-Item = tuple[bytes, float | Sequence[float]]
-
-
-def record(picture: bytes, label: float | Sequence[float]) -> bytes:
-    """A record as MXNet writes it: cut where the magic number stands in it at a multiple of four bytes."""
-    if isinstance(label, Sequence):
-        body = struct.pack("<IfQQ", len(label), 0, 1, 2) + struct.pack(f"<{len(label)}f", *label) + picture
-    else:
-        body = struct.pack("<IfQQ", 0, label, 1, 2) + picture
-    cuts = [at for at in range(0, len(body) - 3, 4) if body[at : at + 4] == MAGIC]
-    parts = [body[start:end] for start, end in zip([0, *(at + 4 for at in cuts)], [*cuts, len(body)], strict=True)]
-    out = b""
-    for number, part in enumerate(parts):
-        place = 0 if len(parts) == 1 else 1 if number == 0 else 3 if number == len(parts) - 1 else 2
-        out += MAGIC + struct.pack("<I", place << 29 | len(part)) + part + bytes(-len(part) % 4)
-    return out
-
-
-def write(folder: Path, items: Iterable[Item], files: int = 1) -> dict[str, Any]:
-    """Files with these records and their index; the arguments to read them."""
-    folder.mkdir()
-    records = [record(*item) for item in items]
-    starts = np.cumsum([0, *map(len, records)])
-    lines = [f"{index}\t{start}\n" for index, start in enumerate(starts[:-1])]
-    (folder / "all.idx").write_text("".join(reversed(lines)))
-    paths = []
-    for number in range(files):
-        first, last = len(records) * number // files, len(records) * (number + 1) // files
-        paths.append(str(folder / f"{number}.rec"))
-        Path(paths[-1]).write_bytes(b"".join(records[first:last]))
-    return {"path": paths, "index_path": str(folder / "all.idx")}
+from tests.unit.readers.records import RECORDIO_MAGIC, Item, write_recordio
 
 
 @pytest.fixture
 def some(tmp_path: Path) -> dict[str, Any]:
-    return write(tmp_path / "some", [(b"%d" % i * (7 * i), float(i)) for i in range(17)])
+    return write_recordio(tmp_path / "some", [(b"%d" % i * (7 * i), float(i)) for i in range(17)])
 
 
 @pytest.mark.parametrize(
@@ -85,21 +50,25 @@ def test_the_name_of_older_releases(some: dict[str, Any]) -> None:
 
 
 def test_labels(tmp_path: Path) -> None:
-    agree("readers.mxnet", **write(tmp_path / "many", [(b"a" * i, [i, 0.5, 7.0][: 1 + i % 3]) for i in range(9)]))
-    agree("readers.mxnet", **write(tmp_path / "both", [(b"a" * i, [i, 2.0] if i % 2 else 1.5) for i in range(9)]))
+    agree(
+        "readers.mxnet", **write_recordio(tmp_path / "many", [(b"a" * i, [i, 0.5, 7.0][: 1 + i % 3]) for i in range(9)])
+    )
+    agree(
+        "readers.mxnet", **write_recordio(tmp_path / "both", [(b"a" * i, [i, 2.0] if i % 2 else 1.5) for i in range(9)])
+    )
 
 
 def test_records_in_several_parts(tmp_path: Path) -> None:
-    items: list[Item] = [(b"abcd" * i + MAGIC * (i % 4) + b"xyz"[: i % 3], float(i)) for i in range(9)]
-    items += [(MAGIC, [1.0, 2.0]), (b"ab" + MAGIC + b"cd" + MAGIC, [3.0]), (b"", 4.0)]
-    arguments = write(tmp_path / "parts", items)
+    items: list[Item] = [(b"abcd" * i + RECORDIO_MAGIC * (i % 4) + b"xyz"[: i % 3], float(i)) for i in range(9)]
+    items += [(RECORDIO_MAGIC, [1.0, 2.0]), (b"ab" + RECORDIO_MAGIC + b"cd" + RECORDIO_MAGIC, [3.0]), (b"", 4.0)]
+    arguments = write_recordio(tmp_path / "parts", items)
     agree("readers.mxnet", 5, 4, **arguments)
     rows = taken(pipeline_of(dali_lab, "readers.mxnet", len(items), {}, **arguments))
     assert [row[0] for row in rows[: len(items)]] == [picture for picture, _ in items]
 
 
 def test_several_files_with_one_index(tmp_path: Path) -> None:
-    arguments = write(tmp_path / "several", [(b"a" * (5 * i), float(i)) for i in range(12)], files=3)
+    arguments = write_recordio(tmp_path / "several", [(b"a" * (5 * i), float(i)) for i in range(12)], files=3)
     agree("readers.mxnet", 4, 7, **arguments)
     agree("readers.mxnet", 4, 7, random_shuffle=True, initial_fill=5, **arguments)
 
@@ -133,7 +102,7 @@ def test_wrong_files_and_arguments(some: dict[str, Any], tmp_path: Path) -> None
     refused(reader, ("path", "empty list"), path=[], index_path=index)
     refused(reader, ("index_path", "no lines"), path=path, index_path=path)
     refused(reader, ("path", "directory"), path=str(tmp_path), index_path=index)
-    other = write(tmp_path / "other", [(b"b" * 50, float(i)) for i in range(5)])
+    other = write_recordio(tmp_path / "other", [(b"b" * 50, float(i)) for i in range(5)])
     refused(reader, ("no record", "0.rec at index"), path=path, index_path=other["index_path"])
     Path(path[0]).write_bytes(Path(path[0]).read_bytes()[:700])
     refused(reader, ("index_path", "all.idx", "of 700 bytes"), **some)

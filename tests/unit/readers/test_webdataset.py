@@ -19,6 +19,7 @@ import dali_lab.cli
 from dali_lab import Pipeline, fn
 from dali_lab.errors import DaliLabError, SampleError
 from dali_lab.types import INT64, UINT8
+from tests.unit.readers.records import write_tar
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
 import nvidia.dali.fn  # noqa: E402
@@ -27,18 +28,6 @@ import nvidia.dali.types  # noqa: E402, F401
 from tests.programs import run_python  # noqa: E402
 
 PLAIN = [("a.jpg", b"aj"), ("a.cls", b"12345678"), ("b.cls", b"bc"), ("b.jpg", b"bj"), ("c.png", b"cp")]
-
-
-def write_tar(path: Path, entries: Sequence[tuple[str, bytes | None]], form: int = tarfile.GNU_FORMAT) -> str:
-    """An archive; entries without content are folders."""
-    with tarfile.open(path, "w", format=form) as archive:
-        for name, data in entries:
-            entry = tarfile.TarInfo(name)
-            if data is None:
-                entry.type = tarfile.DIRTYPE
-            entry.size = len(data or b"")
-            archive.addfile(entry, io.BytesIO(data or b""))
-    return str(path)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import subprocess
@@ -20,6 +19,7 @@ from dali_lab.io.remote.parts import FileParts, Part
 from dali_lab.io.remote.requests import tried
 from tests.servers.faults import Proxy, proxy
 from tests.servers.web import web_server
+from tests.unit.readers.records import write_tar
 
 pytest.importorskip("obstore", reason="remote files (pip install dali-lab[remote])")
 
@@ -157,17 +157,11 @@ def test_a_limit_that_is_no_size(served: tuple[Path, Proxy], monkeypatch: pytest
 def test_an_archive_is_looked_through_once_for_each_version(
     served: tuple[Path, Proxy], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import tarfile
-
     monkeypatch.delenv(cache.LIMIT)
     root, between = served
 
     def write(count: int) -> None:
-        with tarfile.open(root / "a.tar", "w") as tar:
-            for number in range(count):
-                entry = tarfile.TarInfo(f"{number}.bin")
-                entry.size = 100_000
-                tar.addfile(entry, io.BytesIO(bytes([number]) * 100_000))
+        write_tar(root / "a.tar", [(f"{number}.bin", bytes([number]) * 100_000) for number in range(count)])
 
     def first() -> tuple[int, int]:
         """Samples in the archive, and bytes that were sent until they were known."""

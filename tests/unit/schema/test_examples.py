@@ -8,7 +8,6 @@ import io
 import itertools
 import json
 import struct
-import tarfile
 import warnings
 import wave
 from collections.abc import Callable
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import imagecodecs
-import lmdb
 import numpy as np
 import pytest
 from astropy.io import fits
@@ -24,11 +22,11 @@ from PIL import Image
 
 from dali_lab import DataNode, Pipeline, fn, math, tfrecord, types
 from dali_lab.kernels.cuda.user import register as register_kernel
-from dali_lab.operators.readers.lmdb.messages import caffe2_messages, caffe_messages
+from dali_lab.operators.readers.lmdb.messages import caffe2_messages
 from dali_lab.plugin import c
 from dali_lab.schema import all_operators, find_operator, samples
 from tests.unit.pipeline.test_c_function import compiled
-from tests.unit.readers.records import example, write
+from tests.unit.readers.records import datum, example, write, write_lmdb, write_tar
 
 SIZE = 3
 BIG = ((256, 320),) * SIZE
@@ -113,11 +111,7 @@ def coco(folder: Path) -> None:
 
 def archives(folder: Path) -> None:
     for number in range(2):
-        with tarfile.open(folder / f"shard{number}.tar", "w") as archive:
-            for name, data in (("a.jpg", jpeg(number)), ("a.cls", b"1")):
-                entry = tarfile.TarInfo(name)
-                entry.size = len(data)
-                archive.addfile(entry, io.BytesIO(data))
+        write_tar(folder / f"shard{number}.tar", [("a.jpg", jpeg(number)), ("a.cls", b"1")])
 
 
 def records(folder: Path) -> None:
@@ -143,15 +137,9 @@ def manifest(folder: Path) -> None:
 
 def lmdb_of(record: Callable[[bytes], bytes]) -> Callable[[Path], None]:
     def write_records(folder: Path) -> None:
-        with lmdb.open(str(folder / "lmdb"), map_size=1 << 24) as file, file.begin(write=True) as transaction:
-            for index in range(2):
-                transaction.put(b"%08d" % index, record(jpeg(index)))
+        write_lmdb(folder / "lmdb", [record(jpeg(index)) for index in range(2)])
 
     return write_records
-
-
-def datum(picture: bytes) -> bytes:
-    return bytes(caffe_messages().Datum(data=picture, label=1).SerializeToString())
 
 
 def tensors(picture: bytes) -> bytes:
@@ -174,7 +162,7 @@ FED: dict[str, dict[str, Callable[[], Any]]] = {"experimental.inputs.video": {"v
 FILES: dict[str, Callable[[Path], None]] = {
     "experimental.c_function": lambda folder: c.register("invert", compiled(folder)),
     "experimental.readers.video": clip,
-    "readers.caffe": lmdb_of(datum),
+    "readers.caffe": lmdb_of(lambda picture: datum(data=picture, label=1)),
     "readers.caffe2": lmdb_of(tensors),
     "readers.coco": coco,
     "readers.mxnet": record_io,
