@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.kernels.registered import Registered
 from dali_lab.model.batch import Batch
-from dali_lab.model.errors import nearest
 
 VERSION = 1
 MESSAGE_SIZE = 1024
@@ -101,7 +101,8 @@ def _tables(batches: Sequence[Batch], kept: list[Any]) -> Any:
     return ctypes.cast(table, ctypes.POINTER(_Samples))
 
 
-_registered: dict[str, CFunction] = {}
+_registered: Registered[CFunction] = Registered("C function", "dali_lab.plugin.c.register")
+registered = _registered.find
 
 
 def register(
@@ -139,18 +140,3 @@ def register(
         raise ValueError(f"'{path}' has no function '{symbol or name}' (in C++ it is declared extern \"C\")") from None
     function.argtypes, function.restype = (ctypes.POINTER(_Chunk),), ctypes.c_int
     _registered[name] = CFunction(name, path, symbol or name, shapes, function)
-
-
-def registered(name: str) -> CFunction:
-    """The function of a name.
-
-    Raises
-    ------
-    KeyError
-        If there is none.
-    """
-    if name not in _registered:
-        raise KeyError(
-            f"there is no C function '{name}'{nearest(name, _registered)}; register it with dali_lab.plugin.c.register"
-        )
-    return _registered[name]

@@ -11,11 +11,11 @@ from dali_lab.interop.ray.requirements import RayError
 from dali_lab.model.errors import DaliLabError
 
 _MISSING = re.compile(r"No module named 'dali_lab[\w.]*'|cannot import name '\w+' from 'dali_lab[\w.]*'")
-"""Messages of a node that cannot load a task."""
+"""What a node says that cannot load a task."""
 
 
 def explained(error: BaseException) -> DaliLabError | None:
-    """The error behind one that Ray reports; `None` where Ray's own is the best there is.
+    """What an error that Ray reports means; `None` where nothing better can be said than what it says itself.
 
     An error of a pipeline in a task is that error, as a run of this machine would raise it.
     """

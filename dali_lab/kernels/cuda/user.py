@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dali_lab.kernels.cuda.kernel import C_TYPES, Kernel
-from dali_lab.model.errors import nearest
+from dali_lab.kernels.registered import Registered
 
 AXES = 8
 NUMBERS_MOST = 16
@@ -33,7 +33,8 @@ class UserFunction:
     function: Callable[..., None]
 
 
-_registered: dict[str, UserSource | UserFunction] = {}
+_registered: Registered[UserSource | UserFunction] = Registered("kernel", "dali_lab.plugin.cuda.register")
+registered = _registered.find
 
 
 def register(name: str, *, source: str | None = None, function: Callable[..., None] | None = None) -> None:
@@ -60,21 +61,6 @@ def register(name: str, *, source: str | None = None, function: Callable[..., No
     if not name.isidentifier():
         raise ValueError(f"{name!r} cannot be the name of a function")
     _registered[name] = UserSource(name, source) if source is not None else UserFunction(name, function)  # type: ignore[arg-type]
-
-
-def registered(name: str) -> UserSource | UserFunction:
-    """The kernel of a name.
-
-    Raises
-    ------
-    KeyError
-        If there is none.
-    """
-    if name not in _registered:
-        raise KeyError(
-            f"there is no kernel '{name}'{nearest(name, _registered)}; register it with dali_lab.plugin.cuda.register"
-        )
-    return _registered[name]
 
 
 class UserKernel(Kernel):
