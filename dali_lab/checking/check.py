@@ -19,7 +19,7 @@ from dali_lab.graph.graph import Graph
 
 
 class Progress(NamedTuple):
-    """How far a check is: samples behind it and in all, samples a second, and seconds left."""
+    """Progress of a check: samples checked and in all, samples a second, and seconds left."""
 
     done: int
     total: int

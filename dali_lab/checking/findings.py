@@ -33,7 +33,7 @@ KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something amiss with a sample, or with the dataset.
+    """A problem of a sample, or of the dataset.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Finding:
 
     @property
     def severity(self) -> Severity:
-        """How grave it is."""
+        """The severity of its kind."""
         return KINDS[self.kind].severity
 
     def plain(self) -> dict[str, Any]:

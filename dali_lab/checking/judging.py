@@ -19,7 +19,7 @@ USUAL = 0.9
 MANY = 0.05
 """The share of outliers from which on sizes just spread."""
 FACTOR = 8.0
-"""How many times larger or smaller than the median an unusual size is, at least."""
+"""Ratio to the median from which on a size is unusual."""
 ELONGATED = 10.0
 """The ratio of the sides of a picture that is extreme."""
 SMALL_SIDE = 8

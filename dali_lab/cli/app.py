@@ -123,7 +123,7 @@ def _app(options: argparse.Namespace) -> int:
 
 
 def _access(options: argparse.Namespace) -> Access:
-    """Who may use the app, by the options and the environment.
+    """Access to the app, by the options and the environment.
 
     Raises
     ------

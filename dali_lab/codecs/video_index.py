@@ -63,7 +63,7 @@ class FrameIndex(NamedTuple):
         return len(self.pts)
 
     def seconds(self, numbers: Numbers) -> npt.NDArray[np.float64]:
-        """When frames are shown, from the first frame on, in NVIDIA DALI's order of rounding; −1 for the number −1."""
+        """Display times of frames, from the first one on, in NVIDIA DALI's order of rounding; −1 for the number −1."""
         since = (self.pts[numbers] - self.pts[0]).astype(np.float64)
         times = since * self.time_base.numerator / self.time_base.denominator
         return np.where(numbers < 0, -1.0, times)

@@ -1,4 +1,4 @@
-"""When operators run, and on how many threads."""
+"""Times at which operators run, and the threads that they run on."""
 
 from __future__ import annotations
 

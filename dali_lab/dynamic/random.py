@@ -79,7 +79,7 @@ class RNG:
 
     @property
     def state(self) -> str:
-        """All that is needed to go on from here, as text."""
+        """The state of the generator, as text."""
         return f"Philox_{self._key:016X}_{self._high:016X}:{self._position >> 2:016X}_{self._position & 3}"
 
     @state.setter

@@ -76,7 +76,7 @@ class Value(Holder):
 
     @property
     def device(self) -> Device:
-        """Where the data are."""
+        """The device that holds the data."""
         return Device(self.slot.device)
 
     @property

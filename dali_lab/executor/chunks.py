@@ -32,7 +32,7 @@ Table = npt.NDArray[np.int64]
 
 
 class _State(enum.Enum):
-    """How a chunk left its steps: all have run, it ends before that, or it waits for other chunks."""
+    """State of a chunk after its steps: all have run, it ended before that, or it waits for other chunks."""
 
     DONE = enum.auto()
     ENDED = enum.auto()

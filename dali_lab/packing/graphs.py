@@ -68,7 +68,7 @@ class Cut:
         return tuple(found)
 
     def encoded(self) -> tuple[bool, ...]:
-        """Of each edge whether its samples are the bytes of files."""
+        """For each edge, whether its samples are the bytes of files."""
         decoded = {
             self.origin(bare(node.inputs[0]))
             for node in self.graph.nodes.values()

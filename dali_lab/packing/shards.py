@@ -21,7 +21,7 @@ FORMS = tuple(_ENDINGS)
 
 
 def shard_path(folder: Path, number: int, form: str) -> Path:
-    """Where a shard is; its index has the ending ``.idx``."""
+    """Path of a shard; its index has the ending ``.idx``."""
     return folder / f"shard-{number:06d}.{_ENDINGS[form]}"
 
 

@@ -115,7 +115,7 @@ class DebugPipeline(Pipeline):
         self._seeds = np.random.default_rng(self._seed)
 
     def build(self, define_graph: Callable[[], Any] | None = None) -> None:
-        """Nothing to do before the first run but to check the settings."""
+        """Check the settings; the graph is defined by each run."""
         if self._settings.batch_size is None:
             raise ArgumentError("must be given", argument="batch_size", origin=user_line())
 

@@ -100,7 +100,7 @@ class OpSchema:
     def GetInputDevice(
         self, index: int, actual_device: str | None = None, operator_device: str | None = None
     ) -> str | None:
-        """Where an input is read: where the operator runs, but for positions, sizes and what counts by its shape alone.
+        """Device that reads an input: the operator's, but for positions, sizes and inputs whose shape alone counts.
 
         Parameters
         ----------

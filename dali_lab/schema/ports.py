@@ -70,7 +70,7 @@ class Input:
         `frames` says whether sequences are taken too.
         """
         layouts = self.layouts or ()
-        # Of as many dimensions, sequences come before volumes.
+        # Sequences come before volumes of as many dimensions.
         every = sorted((*layouts, *("F" + layout for layout in layouts)), key=lambda layout: "D" in layout)
         return next((layout for layout in (every if frames else layouts) if len(layout) == ndim), "")
 

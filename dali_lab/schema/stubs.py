@@ -221,7 +221,7 @@ FILES = {"fn.pyi": stub, "ops.pyi": ops_stub, "schema/index.py": index}
 
 
 def path(file: str) -> Path:
-    """Where one of `FILES` is."""
+    """Path of one of `FILES`."""
     return Path(__file__).parent.parent / file
 
 

@@ -13,7 +13,7 @@ from dali_lab.model.short_text import printable
 
 LOG = logging.getLogger("dali_lab.app")
 SECONDS = 900.0
-"""How long a number can be used."""
+"""Seconds for which a number can be used."""
 _MOST_NUMBERS = 16
 _MOST_LOGGED = 100
 

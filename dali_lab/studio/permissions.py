@@ -263,7 +263,7 @@ def _source_of(name: str) -> str:
 
 
 def _found(module: str) -> ModuleSpec | None:
-    """Where a module would be imported from; :func:`importlib.util.find_spec` would import the packages it is in."""
+    """The origin of a module; :func:`importlib.util.find_spec` would import the packages it is in."""
     path: list[str] | None = None
     spec: ModuleSpec | None = None
     name = ""

@@ -13,7 +13,7 @@ from dali_lab.auto_aug.core.wrapping import Augmentation, MissingArgumentError
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, nearest
 
 Limits: TypeAlias = float | tuple[float, float]
-"""How far translations go at the most: one number, or one for the height and one for the width."""
+"""Longest translations: one number, or one for the height and one for the width."""
 
 
 def translations(

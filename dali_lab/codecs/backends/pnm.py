@@ -60,7 +60,7 @@ def _pixels(data: Buffer, header: Header) -> npt.NDArray[Any]:
             raise CodecError("bad PNM pixels: a number was expected") from None
         values = np.clip(values, 0, largest)
         if largest < 255:
-            # As text, and only so, values are scaled to 8 bits, fractions cut off.
+            # Only values in text are scaled to 8 bits; fractions are cut off.
             values = values * 255 // largest
     if values.size < count:
         raise CodecError(f"truncated PNM: {values.size} of {count} values")

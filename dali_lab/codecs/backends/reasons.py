@@ -22,7 +22,7 @@ def ends_within_scan(data: Buffer, header: Header) -> bool:
 
 
 def reason(data: Buffer, header: Header) -> CodecError:
-    """Of a JPEG, TIFF or BMP."""
+    """The reason why a JPEG, TIFF or BMP cannot be decoded."""
     if header.format != JPEG:
         return CodecError(f"damaged or unsupported {TITLES[header.format]}")
     if header.bits != 8:

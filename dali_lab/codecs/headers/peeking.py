@@ -47,7 +47,7 @@ def refuse_damage(data: Buffer, header: Header) -> None:
     elif header.format == PNG and b"IEND" in bytes(data[-7:]):
         raise CodecError("truncated PNG: its last chunk is cut off")
     elif header.format == BMP and header.channels == 1 and len(data) < (wanted := bmp.least_length(data, header)):
-        # Of pictures in colour nvImageCodec finds it out by itself.
+        # nvImageCodec itself notices truncated pictures in colour.
         raise CodecError(f"truncated BMP: {len(data)} of {wanted} bytes")
 
 

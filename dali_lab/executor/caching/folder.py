@@ -254,7 +254,7 @@ def existing(folder: str | os.PathLike[str]) -> Path:
 
 
 def damaged(part: Path) -> tuple[int, int]:
-    """How many samples of a part are whole, and how many files or samples are damaged."""
+    """Counts of whole samples of a part, and of damaged files or samples."""
     whole = wrong = 0
     for index in sorted(part.glob(f"*{INDEX}")):
         found = read_index(index)

@@ -1,4 +1,4 @@
-"""Where results are kept: the interface, and memory of the process."""
+"""Stores of results: the interface, and a store in the memory of the process."""
 
 from __future__ import annotations
 

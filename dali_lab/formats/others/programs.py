@@ -23,7 +23,7 @@ Name = Literal["torchvision", "albumentations", "keras"]
 
 @dataclass(frozen=True)
 class Library:
-    """How a library writes transforms.
+    """The form of a library's programs.
 
     Attributes
     ----------

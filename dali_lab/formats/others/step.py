@@ -130,7 +130,7 @@ _KERAS_MODES = {
 
 @dataclass(frozen=True)
 class Interpolation:
-    """How pixels between pixels are found, and whether shrinking smooths first."""
+    """Interpolation between pixels, and whether shrinking smooths first."""
 
     kind: dtypes.DALIInterpType = dtypes.INTERP_LINEAR
     antialias: bool | None = None

@@ -25,7 +25,7 @@ _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-se
 
 @dataclass
 class _Box:
-    """Something that takes a place in a layer: a node, an output mark, or the bend of a long edge."""
+    """An item of a layer: a node, an output mark, or the bend of a long edge."""
 
     text: Label | None
     width: float

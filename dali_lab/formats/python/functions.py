@@ -288,7 +288,7 @@ def _given(entry: _Entry) -> Sequence[str]:
 
 
 def _device(definition: _Entry, definitions: _Entry) -> str:
-    """Where the first output of a sub-graph is."""
+    """The device of the first output of a sub-graph."""
     outputs = definition.get("outputs") or ()
     node = (definition.get("nodes") or {}).get(Edge.parse(outputs[0]).node) if outputs else None
     if node is None:

@@ -11,7 +11,7 @@ from dali_lab.interop.proxy.server import DALIServer
 
 
 class DataLoader(torch.utils.data.DataLoader[Any]):
-    """As torch's own, with the server as first argument; a server that is not running is started and stopped by it."""
+    """torch's ``DataLoader``, with the server as first argument; it starts and stops a server that is not running."""
 
     def __init__(self, dali_server: DALIServer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

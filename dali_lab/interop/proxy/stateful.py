@@ -15,7 +15,7 @@ _PIPELINE = "dali_pipeline"
 
 
 class StatefulDataLoader(_StatefulDataLoader[Any]):  # type: ignore[misc, unused-ignore]  # torchdata may not be there
-    """As torchdata's own, with the server as first argument; a server that is not running is started and stopped by it.
+    """torchdata's ``StatefulDataLoader`` over a server, its first argument, which it starts if it is not running.
 
     The state holds that of the loader, its sampler and its workers, and that of the pipeline. Where the pipeline draws
     random numbers, batches have to reach it in the order in which they are taken, and its state has to be known: the

@@ -27,7 +27,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Epochs:
-    """Where epochs of a run begin and end, as iterators over its pipeline count them.
+    """Beginnings and ends of the epochs of a run, as iterators over its pipeline count them.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ _NOT_CARRIED = ("checkpoint", "stream_policy", "concurrency", "num_threads", "se
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that is needed to make the same pipeline again in another process.
+    """The settings that make the same pipeline again in another process.
 
     Attributes
     ----------

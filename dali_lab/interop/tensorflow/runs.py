@@ -77,7 +77,7 @@ class InputDescription:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything from which a run of a pipeline is made.
+    """The settings that a run of a pipeline is made from.
 
     Attributes
     ----------

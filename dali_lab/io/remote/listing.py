@@ -110,7 +110,7 @@ def folders(urls: Sequence[str]) -> list[list[Found]]:
 
 
 class Progress:
-    """Says on the standard error how many entries were listed, once that takes long."""
+    """Report on the standard error how many entries were listed, if that takes long."""
 
     def __init__(self, url: str) -> None:
         self.count = 0

@@ -25,7 +25,7 @@ _LONGEST_WAIT = 8.0
 
 
 def attempts() -> int:
-    """How often a request is tried: ``DALI_LAB_REMOTE_ATTEMPTS``, by default 6."""
+    """Attempts for each request: ``DALI_LAB_REMOTE_ATTEMPTS``, by default 6."""
     return max(1, _number("DALI_LAB_REMOTE_ATTEMPTS", 6))
 
 

@@ -216,7 +216,7 @@ class RandomBBoxCrop(Operator):
 
         sizes = self._extents(call, "input_shape", ndim, 1.0)
         fixed = self._extents(call, "crop_shape", ndim, float(boxes_crop.ANY_EXTENT))
-        # As in NVIDIA DALI, which takes larger windows in its own order of axes, and lets them begin before the sample.
+        # NVIDIA DALI takes larger windows in its own order of axes, and lets them begin before the sample.
         too_large = fixed > sizes
         if self.value("shape_layout") not in (None, "", SHAPES[ndim]):
             call.refuse(too_large, "a window of {} does not fit {}", fixed, sizes, argument="crop_shape")

@@ -145,7 +145,7 @@ class CropMirrorNormalize(Windowed):
         known = self._constants.get(channels) if constant else None
         if known is None or len(known[0]) < call.count:
             if constant and not len(self.value("mean")) and not len(self.value("std")):
-                # As in NVIDIA DALI: values stay as they are, without `scale` and `shift`. One empty list is refused.
+                # In NVIDIA DALI too, values stay as they are, without `scale` and `shift`. One empty list is refused.
                 plain = np.zeros((call.count, channels), np.float32)
                 known = normalize.normalization(plain, plain + 1, 1.0, 0.0)
             else:
@@ -207,7 +207,7 @@ class CropMirrorNormalize(Windowed):
                 data.addresses, out.addresses, data.shapes, beyond, out.shapes, out.itemsize,
                 fill=elements(fill, out.dtype), fill_axis=channel if fill.size > 1 else -1,
             )  # fmt: skip
-        # Of volumes in sequences, each is a row of the table.
+        # Each volume of a sequence is a row of the table.
         owner, frame = rows_of(data.shapes[:, :depth].prod(axis=1))
         here = data.shapes[:, depth + 1 :].prod(axis=1) * data.itemsize
         there = out.shapes[:, depth + 1 :].prod(axis=1) * out.itemsize

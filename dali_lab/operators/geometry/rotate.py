@@ -107,7 +107,7 @@ class Rotate(Warping):
         )
         for options in deep:
             yield Case((volumes,), {"angle": 33.0, **options})
-        # Of the second angle the C library's sine is not the nearest number to it, of the third its cosine.
+        # The C library rounds the sine of the second angle and the cosine of the third one wrongly.
         for angle in (20.0, 151.65076, -56.838226):
             yield Case((samples.pictures(dtype=np.float32),), {"angle": angle})
             for axis in ((1.0, 2.0, 0.5), (-0.387, 0.0, 0.0)):

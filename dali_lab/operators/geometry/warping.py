@@ -51,7 +51,7 @@ class Warping(Operator):
         if "size" not in self.given or ("size" not in self.connected and not self.values["size"]):
             return default
         given = call.vectors("size", default.shape[1])
-        # As in NVIDIA DALI, which rounds constants and drops the fractions of connected values.
+        # NVIDIA DALI rounds constants and drops the fractions of connected values.
         sizes = given if "size" in self.connected else half_away(given)
         call.refuse(sizes < 1, "{} is not positive", given, argument="size")
         return sizes.astype(np.int64)

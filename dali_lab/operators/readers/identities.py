@@ -1,4 +1,4 @@
-"""Tells which data samples are made of, so that results are kept only for files that have not changed."""
+"""Identities of the data that samples are made of: results are kept only for files that have not changed."""
 
 from __future__ import annotations
 

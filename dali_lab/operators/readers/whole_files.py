@@ -149,7 +149,7 @@ def read_files(
     if paths.parts is not None:
         batch: Batch | None = _read_remote(call, paths, paths.parts, rows, sources, per_sample)
     else:
-        # Where there are limits, what was opened is looked at, too.
+        # Limits also check the file that was opened, which compiled code does not.
         batch = _read_compiled(paths, rows) if can_read_compiled() and not limited() else None
     if batch is None:
         batch = _read_one_by_one(call, [paths.names[index] for index in rows.tolist()], per_sample)

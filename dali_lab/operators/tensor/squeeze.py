@@ -34,7 +34,7 @@ class Squeeze(Operator):
         axes = self._axes(call, data)
         named_by = "axes" if self.has("axes") else "axis_names"
         refuse_repeated(call, np.array([axes], np.int64), named_by)
-        # As in NVIDIA DALI, a negative index hides those after it in order: nothing is removed then.
+        # In NVIDIA DALI a negative index hides those after it in order: nothing is removed then.
         gone = set() if axes and min(axes) < 0 else {axis for axis in axes if axis < data.ndim}
         kept = [axis for axis in range(data.ndim) if axis not in gone]
         shapes = data.shapes[:, kept]

@@ -170,7 +170,7 @@ class Editor(anywidget.AnyWidget):
 
 
 def _watcher(reference: weakref.ref[Editor], others: Callable[[Workspace], None] | None) -> Callable[[Workspace], None]:
-    """Tells an editor of each edit, after the session's existing callback."""
+    """Report each edit to an editor, after the session's existing callback."""
 
     def changed(session: Workspace) -> None:
         if others is not None:
@@ -183,7 +183,7 @@ def _watcher(reference: weakref.ref[Editor], others: Callable[[Workspace], None]
 
 
 def _selector(reference: weakref.ref[Editor]) -> Callable[[list[str]], None]:
-    """Tells an editor of the selection on its canvas."""
+    """Report the selection on its canvas to an editor."""
 
     def selected(names: list[str]) -> None:
         editor = reference()

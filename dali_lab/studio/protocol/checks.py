@@ -26,7 +26,7 @@ class CheckProgress(Wire):
 
 
 class CheckFinding(Wire):
-    """Something amiss; `iteration` and `index` say where the preview has the sample, if this shard has it."""
+    """A problem of the data; `iteration` and `index` say where the preview has the sample, if this shard has it."""
 
     kind: str
     severity: Literal["error", "warning"]

@@ -27,7 +27,7 @@ class GraphNode(_GraphNode, total=False):
 
 
 class NodeView(TypedDict, total=False):
-    """Where a node lies, and whether it is switched off; `disabled` counts more than `bypass`.
+    """Position of a node, and whether it is switched off; `disabled` counts more than `bypass`.
 
     `routes` has the points that links to its inputs (``in:0``) and arguments (``arg:angle``) pass through.
     """
@@ -187,7 +187,7 @@ class Fix(Wire):
 
 
 class Problem(Wire):
-    """Something wrong with the document, in one sentence, with a code that programs tell it by."""
+    """A problem of the document, in one sentence, with a code for programs."""
 
     severity: Annotated[str, Meta(extra={"typescript": "'error' | 'warning' | 'info'"})]
     message: str

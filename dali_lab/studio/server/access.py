@@ -1,4 +1,4 @@
-"""Who may use the app: its token, the cookie that stands for the token, and the names under which it answers."""
+"""Access to the app: its token, the cookie that stands for the token, and the names under which it answers."""
 
 from __future__ import annotations
 

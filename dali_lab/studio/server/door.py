@@ -16,7 +16,7 @@ from dali_lab.studio.server.log import Kinds
 
 LOG = logging.getLogger("dali_lab.app")
 ENTER = "/enter"
-"""Where the form of the refusal sends a token."""
+"""Path that the form of the refusal sends a token to."""
 MOST_TABS = 64
 """Pages that are open at once."""
 _WRONG_SECONDS = 1.0

@@ -27,7 +27,7 @@ _MOST_PACES = 1024
 
 
 class Pace:
-    """Tells how long to wait before the next message is read.
+    """The delay before the next message is read.
 
     Parameters
     ----------

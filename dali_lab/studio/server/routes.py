@@ -14,7 +14,7 @@ from tornado.web import StaticFileHandler
 from dali_lab.studio.bundle import BUNDLE
 
 EDITOR = "/components/dali_lab.studio.panel_editor/DaliLabEditor/_bundle_path/static/"
-"""Where a page imports the editor's script from, by an address of Panel's making."""
+"""Path that a page imports the editor's script from; Panel makes it."""
 _NEEDED = (DocHandler, WSHandler, StaticHandler, MultiRootStaticHandler)
 
 

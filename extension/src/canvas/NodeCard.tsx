@@ -209,7 +209,7 @@ function Heading({ id, node, operator, color, far }: HeadingProperties) {
   );
 }
 
-/** Says that training gets this output, and as which. */
+/** The mark of an output that training gets, with its number. */
 function OutputMark({ node, output }: { node: string; output: number }) {
   const editor = useEditor();
   const reference = formatEdge({ node, output });

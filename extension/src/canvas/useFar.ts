@@ -1,4 +1,4 @@
-/** How far away nodes are: their text grows as they shrink, down to where a thumbnail and a name are all that is seen. */
+/** Zoom levels of nodes: their text grows as they shrink, until only a thumbnail and a name are shown. */
 import { useStoreApi } from '@xyflow/react';
 import { useEffect, type RefObject } from 'react';
 import { useEditor } from './context';

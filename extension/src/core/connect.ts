@@ -34,7 +34,7 @@ export interface Facts {
   known?: (source: OutputRef) => KnownOutput | undefined;
 }
 
-/** Something that would make a refused connection possible. */
+/** A change that would make a refused connection possible. */
 export type Remedy =
   | { kind: 'insert'; title: string; op: string; arguments: Record<string, Value> }
   | { kind: 'device'; title: string; node: string; device: Device }
@@ -399,7 +399,7 @@ export function operatorsBefore(facts: Facts, target: Target): { operator: Opera
     .map(({ operator: found, output }) => ({ operator: found, output }));
 }
 
-/** Where on a node a link may end, best first: free inputs, then inputs in use, then arguments. */
+/** Places of a node where a link may end, best first: free inputs, then inputs in use, then arguments. */
 export function targetsOn(facts: Facts, source: OutputRef, node: string): Target[] {
   const to = facts.document.nodes[node];
   const operator = facts.catalogue.operator(to?.op);

@@ -142,7 +142,7 @@ function kindInside(
   return kindInside(definition, source.node, source.output, operator, depth + 1);
 }
 
-/** Where an argument of a node inside is offered as one of the sub-graph. */
+/** Whether an argument of a node inside is offered as one of the sub-graph. */
 export function isOffered(definition: Subgraph, node: string, argument: string): boolean {
   return parameterOf(definition.arguments ?? {}, node, argument) !== undefined;
 }

@@ -25,11 +25,11 @@ export function switchOf(view: NodeView | null | undefined): 'bypass' | 'disable
 export interface OutputRef {
   node: string;
   output: number;
-  /** Where an output of the pipeline is handed out, when it says so. */
+  /** The device that an output of the pipeline is handed out on, if it names one. */
   device?: 'cpu' | 'gpu';
 }
 
-/** Where a link ends: an input by index or an argument by name. */
+/** The end of a link: an input by index or an argument by name. */
 export type Target = { node: string; input: number } | { node: string; argument: string };
 
 export interface Link {

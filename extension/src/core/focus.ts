@@ -32,7 +32,7 @@ export function focusTaps(editor: Editor): OutputRef[] {
   return taps;
 }
 
-/** How many samples of the batch are computed. */
+/** Number of samples of the batch that are computed. */
 export const computed = ({ samples, seen }: BatchState): number => Math.max(samples, seen);
 
 /** The next preview; null while nobody would see it or none can be made. */

@@ -7,7 +7,7 @@ import { t } from './language';
 import type { FileInfo, Hello } from './protocol';
 
 export interface Kept {
-  /** When it gave way, in milliseconds. */
+  /** Time at which it was replaced, in milliseconds. */
   at: number;
   title: string;
   file: FileInfo | null;

@@ -22,7 +22,7 @@ const UPPER = '~!@#$%^&*()_+{}|:"<>?';
 const LOWER = "`1234567890-=[]\\;',./";
 const BELOW = new Map(Array.from(UPPER, (upper, at) => [upper, LOWER[at]]));
 
-/** All that a press may be written as: by its character, and by the key that has it on a US keyboard. */
+/** Names of a key press: by its character, and by the key that has it on a US keyboard. */
 function writings({ key, code, ctrlKey, metaKey, shiftKey, altKey }: KeyLike): string[] {
   const mod = ctrlKey || metaKey ? 'Mod+' : '';
   const alt = altKey ? 'Alt+' : '';

@@ -45,7 +45,7 @@ const page = (globalThis as { document?: Document }).document;
 
 let translator: Translator = translatorOf(messagesOfPage(), page?.documentElement.lang ?? '');
 
-/** All that is shown from now on is in this language. */
+/** Sets the language of all texts that are shown from now on. */
 export function setTranslator(next: Translator): void {
   translator = next;
 }

@@ -265,7 +265,7 @@ export function placeOf(document: GraphDocument, id: string): Point {
   return { x: view?.x ?? 0, y: view?.y ?? 0 };
 }
 
-/** Where a group that is shown as one node stands: the corner of its members. */
+/** Position of a group that is shown as one node: the corner of its members. */
 export function cornerOf(document: GraphDocument, members: readonly string[]): Point {
   const places = members.filter((id) => document.nodes[id]).map((id) => placeOf(document, id));
   return { x: Math.min(...places.map(({ x }) => x)), y: Math.min(...places.map(({ y }) => y)) };

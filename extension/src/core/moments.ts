@@ -1,4 +1,4 @@
-/** When each step of undo was made, and how the graph's output looked after it: the history shows both. */
+/** Time of each step of undo, and a picture of the graph's output after it: the history shows both. */
 import { parseEdge } from './document';
 import type { Editor } from './editor';
 import type { Step } from './history';

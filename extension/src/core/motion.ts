@@ -1,7 +1,7 @@
 /** The view of a canvas moves: at once or in steps, never while the canvas has no size, and never to nowhere. */
 import type { Box, Size } from './layout';
 
-/** Where the origin of the canvas is shown, in pixels of the screen, and how large. */
+/** Position of the canvas's origin in pixels of the screen, and the zoom. */
 export interface View {
   x: number;
   y: number;

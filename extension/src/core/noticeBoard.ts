@@ -5,7 +5,7 @@ import type { Notice, NoticeAction } from './state';
 
 export interface NoticeOptions {
   actions?: NoticeAction[];
-  /** Where on the canvas it belongs; one notice at a time has a place. */
+  /** Its place on the canvas; one notice at a time has a place. */
   at?: Point;
   detail?: string;
   /** The subject: a later notice or success about it takes its place. */

@@ -40,7 +40,7 @@ export class Slice<S extends object> extends Observable<S> {
       this.set({ ...before, ...change });
   }
 
-  /** Tells when one of the values has changed. */
+  /** Calls back when one of the values has changed. */
   watch<K extends keyof S>(key: K, listener: (value: S[K]) => void): () => void {
     let before = this.get()[key];
     return this.subscribe(({ [key]: now }) => {

@@ -21,7 +21,7 @@ import { mapEdges, trimmed, without } from './edits/rewriting';
 import { t } from './language';
 import { cornerOf, FRAME } from './layout';
 
-/** How far the nodes of an open sub-graph lie inside of its frame, whose corner is that of the closed one. */
+/** Distance of the nodes of an open sub-graph from its frame, whose corner is that of the closed one. */
 const FRAME_EDGE = { x: FRAME.pad, y: FRAME.pad + FRAME.title };
 
 /** A definition whose nodes have other names. */

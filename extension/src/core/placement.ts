@@ -19,13 +19,13 @@ type Sized = Pick<OutputPreview, 'dtype' | 'shapes' | 'batch'>;
 
 export type Memory = 'cpu' | 'gpu';
 
-/** Where a node leaves its results; mixed operators take CPU data and give GPU data. */
+/** The device that holds the results of a node; mixed operators take CPU data and give GPU data. */
 export function memoryOf(document: GraphDocument, node: string): Memory {
   const device = document.nodes[node]?.device;
   return device === 'gpu' || device === 'mixed' ? 'gpu' : 'cpu';
 }
 
-/** Where a link takes its data when that is not where the data is; null for a link within one memory. */
+/** The memory that a link copies its data to; null for a link within one memory. */
 export function transferOf(document: GraphDocument, source: OutputRef, target: Target): Memory | null {
   const from = memoryOf(document, source.node);
   // Arguments are read on the CPU, and mixed operators take their input there.
@@ -33,7 +33,7 @@ export function transferOf(document: GraphDocument, source: OutputRef, target: T
   return from === wanted || isArgument(target) ? null : wanted;
 }
 
-/** Where an output of the pipeline is handed out when that is not where it was made. */
+/** The memory that an output of the pipeline is copied to, if it is handed out on another device. */
 export function outputTransfer(document: GraphDocument, reference: string): Memory | null {
   const { node, device } = parseEdge(reference);
   return device && device !== memoryOf(document, node) ? device : null;
@@ -51,11 +51,11 @@ export function batchBytes({ dtype, shapes, batch }: Sized): number {
 
 export interface Transfers {
   count: number;
-  /** Of those whose size is known. */
+  /** Their bytes, as far as sizes are known. */
   bytes: number;
 }
 
-/** All that goes between CPU and GPU in a batch; data that several nodes take on one device goes once. */
+/** Copies between CPU and GPU in a batch; data that several nodes take on one device goes once. */
 export function transfers(
   document: GraphDocument,
   output: (source: OutputRef) => Sized | undefined,

@@ -82,7 +82,7 @@ export interface GraphNode {
   [unknown: string]: unknown;
 }
 
-/** Where a node lies, and whether it is switched off; `disabled` counts more than `bypass`. `routes` has the points that links to its inputs (`in:0`) and arguments (`arg:angle`) pass through. */
+/** Position of a node, and whether it is switched off; `disabled` counts more than `bypass`. `routes` has the points that links to its inputs (`in:0`) and arguments (`arg:angle`) pass through. */
 export interface NodeView {
   x?: number;
   y?: number;
@@ -197,7 +197,7 @@ export interface Fix {
   changes: Changes;
 }
 
-/** Something wrong with the document, in one sentence, with a code that programs tell it by. */
+/** A problem of the document, in one sentence, with a code for programs. */
 export interface Problem {
   severity: 'error' | 'warning' | 'info';
   message: string;
@@ -720,7 +720,7 @@ export interface CheckProgress {
   left: number;
 }
 
-/** Something amiss; `iteration` and `index` say where the preview has the sample, if this shard has it. */
+/** A problem of the data; `iteration` and `index` say where the preview has the sample, if this shard has it. */
 export interface CheckFinding {
   kind: string;
   severity: 'error' | 'warning';

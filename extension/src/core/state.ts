@@ -34,7 +34,7 @@ export interface Notice {
   message: string;
   detail?: string | undefined;
   actions: NoticeAction[];
-  /** Where the gesture ended, in client coordinates. */
+  /** The end of the gesture, in client coordinates. */
   at?: Point | undefined;
   about?: string | undefined;
 }
@@ -83,9 +83,9 @@ export type DialogName =
 export type Keymap = ReadonlyMap<string, readonly string[]>;
 
 export interface QuickSearch {
-  /** Where it opens, in client coordinates. */
+  /** Its place, in client coordinates. */
   at: Point;
-  /** Where the node goes, in canvas coordinates. */
+  /** Place of the new node, in canvas coordinates. */
   place: Point;
   /** Only what fits this. */
   from?: OutputRef;

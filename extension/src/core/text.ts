@@ -106,7 +106,7 @@ function equal(a: unknown, b: unknown): boolean {
   return left.length === right.length && left.every((key, at) => key === right[at] && equal(a[key], b[key]));
 }
 
-/** Where each value of a JSON text stands; null for a text that is none. */
+/** Positions of the values of a JSON text; null for other texts. */
 function spansOf(text: string): Span | null {
   let at = 0;
   const skip = (): void => {

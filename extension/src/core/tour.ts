@@ -8,7 +8,7 @@ import { msg, t } from './language';
 import { makeRandom } from './random';
 import { asNumber } from './values';
 
-/** Where the tour stands: the step, and what was there when it began. */
+/** State of the tour: its step, and the document at the step's beginning. */
 export interface TourState {
   step: number;
   document: GraphDocument;

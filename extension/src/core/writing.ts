@@ -1,4 +1,4 @@
-/** Where keys write. */
+/** Fields that keys write into. */
 
 /** Whether an event happens in a field that is being written in, also in one inside a shadow root. */
 export function isWriting(event: Event): boolean {

@@ -79,7 +79,7 @@ export function insertInto(editor: Editor, page: EntryPage, source: GraphDocumen
 const single = ({ views, document }: EntryPage): EdgeRef | null =>
   views === 1 ? (document.outputs[0] ?? null) : null;
 
-/** Where the augmentation takes its picture: the selected node, the pipeline's output, or a node that feeds these. */
+/** The source of the augmentation's picture: the selected node, the pipeline's output, or a node that feeds these. */
 function feedOf(editor: Editor): EdgeRef | null {
   const { nodes, outputs } = editor.history.document;
   const starts = [editor.focusNode, ...outputs.map((edge) => parseEdge(edge).node)];

@@ -135,7 +135,7 @@ function Slider({
   );
 }
 
-/** Where a random argument is drawn from: two sliders on one line. */
+/** The range of a random argument: two sliders on one line. */
 function Range({
   control,
   value,

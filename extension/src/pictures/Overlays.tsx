@@ -2,7 +2,7 @@
 import { memo } from 'react';
 import './Overlays.css';
 
-/** As many as can be told apart; the order is that of the boxes. */
+/** Colours that can be told apart, in the order of the boxes. */
 const COLOURS = ['#4a7df0', '#e0823d', '#1f9d8b', '#cc4f8f', '#c98a1b', '#8a63d2'];
 
 const colour = (index: number): string => COLOURS[index % COLOURS.length] as string;

@@ -1,4 +1,4 @@
-/** Says that the batch is made of chosen samples, and goes back to those that come in turn. */
+/** A note that the batch is made of chosen samples, with a way back to the usual ones. */
 import { pin } from '../../core/datasets';
 import { t, tn } from '../../core/language';
 import { useEditor, useValue } from '../context';
