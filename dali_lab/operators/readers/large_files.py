@@ -22,6 +22,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIDataType, numpy_dtype
 from dali_lab.model.errors import ArgumentError, SampleError
 from dali_lab.operators.readers.identities import digests
+from dali_lab.operators.readers.opened import OpenedFile, read_into
 from dali_lab.operators.readers.whole_files import can_read_compiled
 from dali_lab.schema import Call
 
@@ -39,26 +40,6 @@ _MOST_HELD = 512
 _POSITIVE = (1 << 60) - 1
 _MOST_OPEN = 64
 """Files that a reader keeps open."""
-
-
-class _Opened:
-    """An open file; it is closed when nobody reads from it any more."""
-
-    __slots__ = ("_file", "handle", "state")
-
-    def __init__(self, path: str) -> None:
-        self._file = open_within(path, buffering=0)
-        self.handle = self._file.fileno()
-        self.state = self.now()
-
-    def now(self) -> tuple[int, int]:
-        """Its size and time of change."""
-        found = os.fstat(self.handle)
-        return found.st_size, found.st_mtime_ns
-
-    def __del__(self) -> None:
-        if hasattr(self, "_file"):
-            self._file.close()
 
 
 class LargeFiles:
@@ -97,7 +78,7 @@ class LargeFiles:
             self._open_remote(argument)
             return
         self._ahead = ahead
-        self._open: OrderedDict[int, _Opened] = OrderedDict()
+        self._open: OrderedDict[int, OpenedFile] = OrderedDict()
         self._states = [_checked(name, argument) for name in names]
         self.lengths = np.array([size for size, _ in self._states], np.int64)
 
@@ -261,7 +242,7 @@ class LargeFiles:
             return pages
         with open_within(self.names[file], buffering=0) as opened:
             for row in inside.tolist():
-                _read_into(opened.fileno(), int(offsets[row]), pages[row])
+                read_into(opened.fileno(), int(offsets[row]), pages[row])
         return pages
 
     def pieces(self, files: Table, offsets: Table, counts: Table) -> list[bytes]:
@@ -283,7 +264,7 @@ class LargeFiles:
             with open_within(self.names[file], buffering=0) as opened:
                 for row in np.flatnonzero(inside & (files == file)).tolist():
                     piece = np.zeros(int(counts[row]), np.uint8)
-                    _read_into(opened.fileno(), int(offsets[row]), piece)
+                    read_into(opened.fileno(), int(offsets[row]), piece)
                     found[row] = piece.tobytes()
         return found
 
@@ -296,11 +277,11 @@ class LargeFiles:
         for first in range(0, len(distinct), _MOST_OPEN):
             yield np.flatnonzero(np.isin(files, distinct[first : first + _MOST_OPEN]))
 
-    def _opened(self, file: int) -> _Opened:
+    def _opened(self, file: int) -> OpenedFile:
         with self._lock:
             found = self._open.get(file)
             if found is None:
-                found = self._open[file] = _Opened(self.names[file])
+                found = self._open[file] = OpenedFile(self.names[file])
                 if found.state != self._states[file]:
                     del self._open[file]
                     raise OSError(f"'{self.names[file]}' was replaced or changed after the reader had opened it")
@@ -323,7 +304,7 @@ class LargeFiles:
         out: Batch,
     ) -> None:
         """Read some of the samples into `out`."""
-        opened: dict[int, _Opened] = {}
+        opened: dict[int, OpenedFile] = {}
         for row, file in zip(rows.tolist(), files[rows].tolist(), strict=True):
             if file not in opened:
                 try:
@@ -341,7 +322,7 @@ class LargeFiles:
             file = int(files[row])
             memory = out.array(row).reshape(-1).view(np.uint8)
             try:
-                complete = _read_into(opened[file].handle, int(offsets[row]), memory)
+                complete = read_into(opened[file].handle, int(offsets[row]), memory)
             except OSError as error:
                 raise _unreadable(call, row, sources, error) from error
             if not complete:
@@ -417,30 +398,10 @@ class LargeFiles:
         )
 
 
-def _read_into(handle: int, offset: int, memory: npt.NDArray[np.uint8]) -> bool:
-    """Read bytes of an open file to memory; whether they were all there."""
-    at = 0
-    while at < len(memory):
-        if hasattr(os, "preadv"):
-            got = os.preadv(handle, [memory[at:].data], offset + at)
-        else:
-            with open(os.dup(handle), "rb", buffering=0) as file, _SEEKING:
-                file.seek(offset + at)
-                got = file.readinto(memory[at:].data) or 0
-        if not got:
-            return False
-        at += got
-    return True
-
-
-_SEEKING = threading.Lock()
-"""Held between seeking and reading where the system cannot do both in one call."""
-
-
 def _checked(name: str, argument: str) -> tuple[int, int]:
     """Size and time of change of a file that can be read."""
     try:
-        return _Opened(name).state
+        return OpenedFile(name).state
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ArgumentError(f"cannot read '{name}': {reason}", argument=argument) from error

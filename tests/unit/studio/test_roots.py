@@ -239,13 +239,13 @@ def test_every_argument_that_names_files_says_so() -> None:
     assert not missing
 
 
-def test_whatever_opens_files_for_operators_asks_first() -> None:
+def test_functions_that_open_files_for_operators_ask_first() -> None:
     """Functions that open a file or list a folder ask `reach` or `reach_to_write`, themselves or by `check_reach`."""
     package = Path(dali_lab.__file__).parent
     # Handles that are open already; files that were asked for before (`_local` on a thread without limits);
     # files of the package's own, and of the machine.
     known = {
-        "_read_into",
+        "read_into",
         "_read_one_by_one",
         "_head",
         "read",
