@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+
+from tests.servers.serving import serving
 
 Fault = Callable[[str, str], "str | None"]
 """Called with method and path of a request: `None` lets it pass, ``"cut"`` ends the connection in the middle of the
@@ -101,28 +102,5 @@ def _length(head: bytes) -> int:
 def proxy(server: str) -> Iterator[Proxy]:
     """A proxy before a server, on a thread of its own."""
     result = Proxy()
-    loop = asyncio.new_event_loop()
-
-    async def begin() -> asyncio.Server:
-        return await asyncio.start_server(
-            lambda reader, writer: result.serve(server, reader, writer), "127.0.0.1", 0, limit=1 << 20
-        )
-
-    listening = loop.run_until_complete(begin())
-    result.address = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    try:
+    with serving(lambda reader, writer: result.serve(server, reader, writer), limit=1 << 20) as result.address:
         yield result
-    finally:
-
-        def end() -> None:
-            listening.close()
-            for task in asyncio.all_tasks(loop):
-                task.cancel()
-            loop.call_soon(loop.stop)
-
-        loop.call_soon_threadsafe(end)
-        thread.join()
-        loop.run_until_complete(asyncio.sleep(0))
-        loop.close()

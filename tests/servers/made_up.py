@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.servers.serving import serving
 
 _HEAD = "Last-Modified: Mon, 02 Nov 2026 10:00:00 GMT\r\nContent-Type: binary/octet-stream\r\nAccept-Ranges: bytes\r\n"
 
@@ -117,26 +118,5 @@ class MadeUp:
 def made_up(count: int, content: bytes) -> Iterator[MadeUp]:
     """A server on a thread of its own."""
     result = MadeUp(count, content)
-    loop = asyncio.new_event_loop()
-
-    async def begin() -> asyncio.Server:
-        return await asyncio.start_server(result.serve, "127.0.0.1", 0)
-
-    listening = loop.run_until_complete(begin())
-    result.address = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    try:
+    with serving(result.serve) as result.address:
         yield result
-    finally:
-
-        def end() -> None:
-            listening.close()
-            for task in asyncio.all_tasks(loop):
-                task.cancel()
-            loop.call_soon(loop.stop)
-
-        loop.call_soon_threadsafe(end)
-        thread.join()
-        loop.run_until_complete(asyncio.sleep(0))
-        loop.close()
