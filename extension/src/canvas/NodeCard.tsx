@@ -25,7 +25,7 @@ import './NodeCard.css';
 const heights = new WeakMap<object, Map<string, number>>();
 
 /** The arguments that a card shows: set ones, then important ones while there is room, and connected ones. */
-export function cardArguments(operator: Operator | undefined, node: GraphNode): ArgumentDeclaration[] {
+function cardArguments(operator: Operator | undefined, node: GraphNode): ArgumentDeclaration[] {
   const all = operator?.arguments ?? [];
   const given = node.arguments ?? {};
   const matters = ({ important, advanced, required }: ArgumentDeclaration): boolean =>

@@ -73,7 +73,7 @@ export function OperatorHelp({ operator, brief = false }: { operator: Operator; 
 }
 
 /** Text with paragraphs and `code`; everything else stays as it is written. */
-export function Paragraphs({ text }: { text: string }) {
+function Paragraphs({ text }: { text: string }) {
   return (
     <>
       {text.split(/\n\s*\n/).map((paragraph, index) => (

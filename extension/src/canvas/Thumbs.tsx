@@ -14,7 +14,7 @@ interface Properties {
   onHover: (sample: number | null) => void;
 }
 
-export function columnsFor(count: number): number {
+function columnsFor(count: number): number {
   if (count <= 3) return count;
   return count === 4 ? 2 : 3;
 }

@@ -9,9 +9,9 @@ import { t } from '../core/language';
 import './Tour.css';
 
 /** Whether the tour was taken or declined in this browser. */
-export const toured = remembered('toured', false);
+const toured = remembered('toured', false);
 
-export function beginTour(editor: Editor): void {
+function beginTour(editor: Editor): void {
   toured.set(true);
   goTo(editor, 0);
 }

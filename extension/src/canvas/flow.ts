@@ -42,7 +42,7 @@ function reuse(old: FlowNode | undefined, next: FlowNode): FlowNode {
 }
 
 /** The box around the members of a group, with room for its title. */
-export function groupBox(
+function groupBox(
   document: GraphDocument,
   members: readonly string[],
   sizeOf: (id: string) => Size,

@@ -10,7 +10,7 @@ const STEP = 0.05;
 const REST_MS = 140;
 
 /** The zoom by which cards make their text legible, from `--zoom`: the present one, rounded down, and at most 1. */
-export function legibleZoom(zoom: number): number {
+function legibleZoom(zoom: number): number {
   return Math.max(STEP, Math.min(1, Math.floor(zoom / STEP + 1e-6) * STEP));
 }
 

@@ -110,7 +110,7 @@ export function layoutOf(facts: Facts, source: OutputRef, depth = 0): string | u
 }
 
 /** Whether the output lies on the GPU. */
-export function onGpu(document: GraphDocument, source: OutputRef): boolean {
+function onGpu(document: GraphDocument, source: OutputRef): boolean {
   const device = document.nodes[source.node]?.device;
   return device === 'gpu' || device === 'mixed';
 }

@@ -226,7 +226,7 @@ export class Connection {
   }
 }
 
-export function randomId(): string {
+function randomId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(9));
   return btoa(String.fromCharCode(...bytes)).replace(/[+/]/g, '0');
 }

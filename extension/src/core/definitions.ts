@@ -199,7 +199,7 @@ function withDefinition(document: GraphDocument, name: string, definition: Subgr
 }
 
 /** A document with these definitions; one without any has no word of them. */
-export function withDefinitions(document: GraphDocument, subgraphs: Record<string, Subgraph>): GraphDocument {
+function withDefinitions(document: GraphDocument, subgraphs: Record<string, Subgraph>): GraphDocument {
   const next: GraphDocument = { ...document, subgraphs };
   if (Object.keys(subgraphs).length === 0) delete next.subgraphs;
   return next;

@@ -37,8 +37,8 @@ export interface Link {
   target: Target;
 }
 
-export const FORMAT = 'dali-lab/graph';
-export const VERSION = 1;
+const FORMAT = 'dali-lab/graph';
+const VERSION = 1;
 
 export class DocumentError extends Error {}
 

@@ -10,7 +10,7 @@ const NEEDS: readonly [panel: keyof Panels, width: number][] = [
 ];
 
 /** The panels that an editor of this width has no room for. */
-export function foldedAt(width: number): (keyof Panels)[] {
+function foldedAt(width: number): (keyof Panels)[] {
   return NEEDS.filter(([, needed]) => width < needed).map(([panel]) => panel);
 }
 

@@ -20,7 +20,7 @@ type Sized = Pick<OutputPreview, 'dtype' | 'shapes' | 'batch'>;
 export type Memory = 'cpu' | 'gpu';
 
 /** The device that holds the results of a node; mixed operators take CPU data and give GPU data. */
-export function memoryOf(document: GraphDocument, node: string): Memory {
+function memoryOf(document: GraphDocument, node: string): Memory {
   const device = document.nodes[node]?.device;
   return device === 'gpu' || device === 'mixed' ? 'gpu' : 'cpu';
 }

@@ -16,7 +16,7 @@ const RANDOM_OPS: Record<Distribution, string> = {
 };
 
 /** First arguments of a random node, so that it varies around the present value. */
-export function randomArguments(
+function randomArguments(
   argument: ArgumentDeclaration,
   value: Value,
   how: Distribution,

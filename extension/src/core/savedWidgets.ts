@@ -1,7 +1,7 @@
 /** States of widgets that a notebook file brings along: scripts among them are the author's, and run when restored. */
 
 /** Key of a notebook's metadata that holds them. */
-export const SAVED = 'widgets';
+const SAVED = 'widgets';
 
 /** A saved state that is data alone: no script is in it, nor anything else that anywidget would load. */
 function plain(model: unknown): boolean {
@@ -10,7 +10,7 @@ function plain(model: unknown): boolean {
 }
 
 /** The same metadata without the widgets that bring scripts. */
-export function withoutScripts(saved: unknown): unknown {
+function withoutScripts(saved: unknown): unknown {
   if (typeof saved !== 'object' || saved === null) return saved;
   return Object.fromEntries(
     Object.entries(saved as Record<string, { state?: Record<string, unknown> } | null>).map(
