@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 
 from dali_lab.model.errors import DaliLabError
@@ -10,7 +9,6 @@ from dali_lab.model.errors import DaliLabError
 STUDIO = ("panel", "anywidget", "ipywidgets", "cv2")
 
 
-@functools.cache
 def installed(package: str) -> bool:
     """Whether a package can be imported; it is not."""
     return importlib.util.find_spec(package) is not None
