@@ -42,11 +42,7 @@ function reuse(old: FlowNode | undefined, next: FlowNode): FlowNode {
 }
 
 /** The box around the members of a group, with room for its title. */
-function groupBox(
-  document: GraphDocument,
-  members: readonly string[],
-  sizeOf: (id: string) => Size,
-): Box {
+function groupBox(document: GraphDocument, members: readonly string[], sizeOf: (id: string) => Size): Box {
   const boxes = members
     .filter((id) => document.nodes[id])
     .map((id) => ({ ...placeOf(document, id), ...sizeOf(id) }));
