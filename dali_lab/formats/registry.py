@@ -63,7 +63,7 @@ class Format:
 
 FORMATS: dict[str, Format] = {}
 
-DETECTED = ("png", "json", "dali-serialized", "python")
+DETECTED = ("png", "report", "json", "dali-serialized", "python")
 """In this order a content is tried: those with a beginning of their own first, text that may be a program last."""
 
 

@@ -18,7 +18,10 @@ def write(docs: Path) -> None:
     gallery = load_gallery()
     for library in LIBRARIES:
         lines = ["| there | here | as a graph in the gallery |", "|---|---|---|"]
-        for name, places in names_in(library).items():
+        same, near = names_in(library), names_in(f"{library}_near")
+        for name in sorted({*same, *near}, key=str.lower):
+            places = same.get(name) or near[name]
+            nearest = "" if name in same else "nearest: "
             operators = [
                 f"[`fn.{place}`](../reference/operators/{page_name(find_operator(place).name)}.md)"
                 for kind, place in places
@@ -29,5 +32,5 @@ def write(docs: Path) -> None:
                 for kind, place in places
                 if kind == "gallery"
             ]
-            lines.append(f"| `{name}` | {', '.join(operators) or '—'} | {', '.join(entries) or '—'} |")
+            lines.append(f"| `{name}` | {nearest}{', '.join(operators) or '—'} | {', '.join(entries) or '—'} |")
         write_page(docs / "coming-from" / f"_names-{library}.md", "\n".join(lines) + "\n")

@@ -27,6 +27,18 @@ TEXT_SIZES = """(editor) => {
 }"""
 
 
+CUT = """(editor) => [...editor.querySelectorAll('.card *')]
+  .filter((each) => each.children.length === 0 && each.textContent.trim() && each.tagName !== 'OPTION')
+  .filter((each) => {
+    for (let box = each; !box.classList.contains('card'); box = box.parentElement)
+      if (box.clientWidth && box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== 'visible')
+        return true;
+    return false;
+  })
+  .map((each) => each.textContent)"""
+"""Texts in nodes that are not seen whole."""
+
+
 def boxes(tab: Tab) -> dict[str, dict[str, float]]:
     return {name: tab.node(name).bounding_box() for name in node_names(tab)}
 
@@ -91,6 +103,15 @@ def test_nodes_land_in_sight_and_beside_others(tab: Tab, app: App) -> None:
     tab.still()
     steady(tab, lambda: not covered(boxes(tab)), "a node that was dropped lies on another")
     steady(tab, lambda: in_sight(tab, "crop"), "a node that was dropped is out of sight")
+    # A copy: where the view moves to show it, the minimap gives way to the nodes.
+    tab.choose("resize")
+    page.keyboard.press("Control+d")
+    tab.still()
+    overview = page.locator(".react-flow__minimap")
+    if overview.count():
+        assert not [pair for pair in covered({**boxes(tab), "": overview.bounding_box()}) if "" in pair]
+    page.keyboard.press("Control+z")
+    tab.still()
     # A recipe of the gallery, by the keyboard.
     before = set(node_names(tab))
     page.locator(".palette input").first.fill("cutout")
@@ -118,6 +139,9 @@ def test_nodes_land_in_sight_and_beside_others(tab: Tab, app: App) -> None:
 def test_ten_nodes_are_wrapped_into_rows_and_can_be_read(tab: Tab, app: App, size: tuple[int, int]) -> None:
     page = tab.page
     page.set_viewport_size({"width": size[0], "height": size[1]})
+    tab.fit()
+    page.mouse.move(1, 1)
+    steady(tab, lambda: tab.page.get_by_test_id("dali-editor").evaluate(CUT) == [], "texts in nodes are cut")
     tab.show(app, chain(app.session.store.document, 10))
     page.wait_for_selector('img[data-node="rotate_7"]')
     on_canvas(tab)

@@ -185,6 +185,18 @@ def test_save_reopen_and_export(tab: Tab, app: App, tmp_path: Path) -> None:
     tab.page.locator('[data-command="export"]').click()
     text = tab.page.get_by_test_id("export-text")
     text.filter(has_text="brightness_contrast").filter(has_text="dali").wait_for()
+    # The report as a picture, which opens as the graph again.
+    with tab.page.expect_download() as download:
+        tab.page.get_by_test_id("export-file").select_option("report-picture")
+    download.value.save_as(tmp_path / "report.png")
+    tab.page.keyboard.press("Escape")
+    tab.page.locator('[data-command="new"]').click()
+    tab.page.wait_for_selector('[data-testid="empty-canvas"]')
+    tab.page.locator('[data-command="open"]').first.click()
+    dialog.get_by_role("tab", name="Code or this computer").click()
+    tab.page.get_by_test_id("upload").set_input_files(tmp_path / "report.png")
+    dialog.wait_for(state="detached")
+    tab.wait_for_pixels("normalize", bool)
 
 
 def test_bad_folder_says_so_at_the_node_and_the_rest_stays(tab: Tab, app: App) -> None:

@@ -1,10 +1,10 @@
-"""Graphs as pictures: Graphviz, SVG and PNG."""
+"""Graphs as pictures and pages: Graphviz, SVG, PNG and HTML."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from dali_lab.formats.pictures import dot, png
+from dali_lab.formats.pictures import dot, png, report
 from dali_lab.formats.pictures.drawing import mimebundle
 from dali_lab.formats.registry import Format, register
 from dali_lab.graph.graph import show_graphs_with
@@ -21,6 +21,16 @@ register(
         lambda graph: png.embed(dot.picture(graph, "png"), graph),
         lambda data, name, arguments, file: png.loads(data),
         lambda data, name: data.startswith(png.SIGNATURE),
+        binary=True,
+        movable=True,
+    ),
+    Format(
+        "report",
+        "a page with the drawing and the code of the graph, and the graph inside",
+        (".html",),
+        report.page,
+        lambda data, name, arguments, file: report.loads(data),
+        report.detect,
         binary=True,
         movable=True,
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dali_lab.formats import FORMATS, Format, dumps
 from dali_lab.formats.disk import PathLike
 from dali_lab.formats.others.programs import LIBRARIES
@@ -29,12 +31,18 @@ _SHOWN = {
 }
 _MIME = {"python": "text/x-python", "json": "application/json", "dot": "text/vnd.graphviz"}
 _FILES = {
+    "report": (
+        "Report (HTML)",
+        "A page with the drawing, every step with its pictures and draws, the cost and the code; opens as the graph.",
+        "",
+    ),
     "dali-serialized": ("NVIDIA DALI, serialized", "What NVIDIA DALI's Pipeline.deserialize reads.", ""),
     "svg": ("Picture (SVG)", "The graph as a drawing.", ""),
     "png": ("Picture (PNG)", "The graph as a picture, with the graph inside. Needs Graphviz.", ""),
     "pdf": ("Picture (PDF)", "The graph as a picture. Needs Graphviz.", ""),
 }
 _FILE_MIME = {
+    "report": "text/html",
     "dali-serialized": "application/octet-stream",
     "svg": "image/svg+xml",
     "png": "image/png",
@@ -102,8 +110,15 @@ def export_document(document: Document, to: str, title: str, file: PathLike | No
     return Exported(text, filename, mime, language, warnings or None)
 
 
-def export_file(document: Document, to: str, title: str) -> tuple[ExportedFile, bytes]:
+def export_file(
+    document: Document, to: str, title: str, options: Mapping[str, object] | None = None
+) -> tuple[ExportedFile, bytes]:
     """A document as a file of one form: what the protocol says of it, and its content.
+
+    Parameters
+    ----------
+    options
+        For the form.
 
     Raises
     ------
@@ -112,7 +127,7 @@ def export_file(document: Document, to: str, title: str) -> tuple[ExportedFile, 
     """
     graph, warnings = exportable(document)
     try:
-        content = dumps(graph, to)
+        content = dumps(graph, to, **(options or {}))
     except DaliLabError as error:
         raise DocumentError(sentence(str(error))) from error
     filename, mime = file_name(title) + FORMATS[to].endings[0], _FILE_MIME.get(to, "application/octet-stream")

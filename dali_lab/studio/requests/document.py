@@ -16,6 +16,7 @@ from dali_lab.studio.permissions import question
 from dali_lab.studio.protocol.connections import Empty, State
 from dali_lab.studio.protocol.documents import (
     AllowRequest,
+    Document,
     Edited,
     EditRequest,
     Exported,
@@ -29,6 +30,7 @@ from dali_lab.studio.protocol.documents import (
     SaveRequest,
 )
 from dali_lab.studio.protocol.values import Consent
+from dali_lab.studio.reporting import shown_nodes
 from dali_lab.studio.requests.table import handles
 from dali_lab.studio.workspace import Workspace
 
@@ -113,9 +115,29 @@ def export(workspace: Workspace, request: Request, params: ExportRequest) -> Exp
         document, title, path = workspace.store.document, workspace.store.title, workspace.store.file
     if not is_file(params.to):
         return export_document(document, params.to, title, path)
+    if params.to == "report":
+        _report(workspace, request, document, title)
+        return None
     result, content = export_file(document, params.to, title)
     request.answer(result, [content])
     return None
+
+
+def _report(workspace: Workspace, request: Request, document: Document, title: str) -> None:
+    """Answer with the report, from the thread of previews, whose results it shows."""
+    with workspace.lock:
+        found, seed = workspace.store.checked(), workspace.store.seed
+
+    def work() -> None:
+        try:
+            shown = shown_nodes(found.runnable, seed, workspace.evaluator, workspace.renderer)
+            result, content = export_file(document, "report", title, {"title": title, "shown": shown})
+        except Exception as error:  # a request must always be answered
+            request.fail(error)
+        else:
+            request.answer(result, [content])
+
+    workspace.jobs.put(work)
 
 
 @handles("allow", AllowRequest)

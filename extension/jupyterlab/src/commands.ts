@@ -140,6 +140,29 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
     },
   });
 
+  const program = (): string | null =>
+    [...(browser?.selectedItems() ?? [])].find(({ path }) => path.endsWith('.py'))?.path ?? null;
+  commands.addCommand('dali-lab:open-program', {
+    label: trans.__('Open as DALI Pipeline'),
+    caption: trans.__('Show the graph of a pipeline in this program, as a new file beside it'),
+    icon: graphIcon,
+    isEnabled: () => program() !== null,
+    describedBy: { args: { type: 'object', properties: { path: { type: 'string' } } } },
+    execute: async ({ path: given }) => {
+      const path = typeof given === 'string' ? given : program();
+      if (path === null) return;
+      const made = (await commands.execute('dali-lab:create-new', {
+        cwd: PathExt.dirname(path),
+      })) as GraphWidget;
+      await made.context.ready;
+      await made.content.ready;
+      // The session runs in the folder of the new file.
+      await made.content.handle?.open({
+        path: PathExt.basename(app.serviceManager.contents.localPath(path)),
+      });
+    },
+  });
+
   commands.addCommand('dali-lab:copy-python', {
     label: trans.__('Copy as Python'),
     caption: trans.__('Copy this graph as a Python program'),

@@ -14,6 +14,7 @@ import { useCallback, useEffect, useMemo, useRef, useState, type MouseEvent } fr
 import * as actions from '../core/actions';
 import { routeOf, type Point } from '../core/edits';
 import { NODE_SIZE } from '../core/layout';
+import { OVERVIEW_SIZE, overviewCorner } from '../core/overview';
 import { targetOfPort } from '../core/subgraphs';
 import { ConnectionLine } from './ConnectionLine';
 import { useEditor, usePanels, useValue } from './context';
@@ -40,26 +41,28 @@ const edgeTypes = { link: LinkEdge };
 /** With fewer nodes all stay mounted: panning then moves one layer and nothing else. */
 const VISIBLE_ONLY_FROM = 60;
 
-/** The minimap, where some of the graph is out of sight: a graph that is seen whole needs none over its nodes. */
+/** The minimap, where some of the graph is out of sight: in a corner without nodes, while there is one. */
 function Overview() {
-  const out = useStore(({ transform: [x, y, zoom], width, height, nodeLookup }) => {
-    for (const { internals, measured } of nodeLookup.values()) {
-      const left = internals.positionAbsolute.x * zoom + x;
-      const top = internals.positionAbsolute.y * zoom + y;
-      if (left < 0 || top < 0) return true;
-      if (left + (measured.width ?? 0) * zoom > width || top + (measured.height ?? 0) * zoom > height)
-        return true;
-    }
-    return false;
+  const editor = useEditor();
+  const taken = useValue(editor.view, (view) => view.taken);
+  const corner = useStore(({ transform: [x, y, zoom], width, height, nodeLookup }) => {
+    const boxes = [...nodeLookup.values()].map(({ internals, measured }) => ({
+      x: internals.positionAbsolute.x * zoom + x,
+      y: internals.positionAbsolute.y * zoom + y,
+      width: (measured.width ?? 0) * zoom,
+      height: (measured.height ?? 0) * zoom,
+    }));
+    return overviewCorner(boxes, { width, height }, taken);
   });
-  if (!out) return null;
+  if (corner === null) return null;
   return (
     <MiniMap
       pannable
       zoomable
       ariaLabel={t('Overview')}
       nodeStrokeWidth={0}
-      style={{ width: 144, height: 88 }}
+      position={corner}
+      style={OVERVIEW_SIZE}
     />
   );
 }

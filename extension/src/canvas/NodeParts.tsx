@@ -143,10 +143,14 @@ export function Foot({ id }: { id: string }) {
   if (!result || (!output && result.time === null)) return null;
   const shape = output ? describeBatch(output) : '';
   const type = output ? `${formatDtype(output.dtype)} ${output.layout}`.trim() : '';
+  // Files are bytes, and pictures usually uint8 HWC.
+  const usual = type === 'uint8 HWC' || output?.kind === 'encoded';
   return (
     <div className={`card-foot muted ${rate || gpuTime ? 'measured' : ''}`}>
       <span className="foot-output" title={`${shape} ${type}`}>
-        <span className="foot-shape">{shape}</span> <span className="foot-type">{type}</span>
+        {[...shape.split(/(?<=,) /), usual ? '' : type].filter(Boolean).map((part) => (
+          <span key={part}>{part}</span>
+        ))}
       </span>
       {rate && (
         <span className="foot-rate" title={t('Images per second in the last run')}>

@@ -2,7 +2,7 @@
 import { nextProblem } from '../core/navigation';
 import { transfers } from '../core/placement';
 import { formatBytes } from '../core/values';
-import { gpuMemoryFigure } from '../core/runs';
+import { gpuMemoryFigure, secondsLeft } from '../core/runs';
 import { formatTime, formatValue } from '../core/values';
 import { useEditor, useHint, useValue } from './context';
 import { Icon } from './icons';
@@ -20,6 +20,7 @@ export function StatusLine() {
   const selected = useValue(editor.selection, (selection) => selection.nodes.size);
   const problems = useValue(editor.problems);
   const run = useValue(editor.jobs, ({ run }) => run);
+  const left = run && secondsLeft(run);
   const probe = useValue(editor.jobs, ({ probe }) => probe);
   const last = useValue(editor.jobs, ({ lastRun }) => lastRun);
   const failing = [...editor.previews.nodes].filter((id) => editor.previews.result(id)?.error).length;
@@ -83,6 +84,7 @@ export function StatusLine() {
         <span className="status-progress" role="status">
           <progress {...(run.total ? { max: run.total, value: run.done } : {})} aria-label={t('Run')} />
           {run.rate !== null && t('%1 images/s', Math.round(run.rate))}
+          {left !== null && t('%1 s left', left)}
         </span>
       ) : (
         last && (

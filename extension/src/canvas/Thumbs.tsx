@@ -27,7 +27,7 @@ export const Thumbs = memo(function Thumbs({ node, output, count, stale, onSampl
   return (
     <div
       className={`thumbs ${pictures ? 'pictures' : 'values'} ${stale ? 'stale' : ''}`}
-      style={{ gridTemplateColumns: `repeat(${columns}, 1fr)` }}
+      style={{ gridTemplateColumns: `repeat(${columns}, ${pictures ? '1fr' : 'auto'})` }}
       onPointerLeave={() => onHover(null)}
     >
       {Array.from({ length: samples }, (_, sample) => {

@@ -4,6 +4,7 @@ import { outputsOf } from '../core/catalogue';
 import { execute } from '../core/commands';
 import { asNumber, formatDtype, formatNumber, describeBatch } from '../core/values';
 import type { TrayState } from '../core/editor';
+import type { OutputResult } from '../core/previews';
 import { useEditor, useOperator, useNode, useResult, useValue } from './context';
 import { Histogram } from './plots';
 import { Compare, Versions } from './Compare';
@@ -56,6 +57,14 @@ const MODES: [TrayState['mode'], string, string][] = [
   ['versions', msg('Versions'), msg('This graph and an earlier one, with a slider between')],
 ];
 
+/** A batch in words: how much of what, of which type, in which range. */
+function factsOf(output: OutputResult): string[] {
+  const type = `${formatDtype(output.dtype)} ${output.layout}`.trim();
+  const [low, high] = (output.range ?? []).map((bound) => formatNumber(asNumber(bound) ?? NaN));
+  const range = low !== undefined && high !== undefined ? [t('%1 to %2', low, high)] : [];
+  return [describeBatch(output), type, ...range];
+}
+
 function NodeTray({ id }: { id: string }) {
   const editor = useEditor();
   const node = useNode(id);
@@ -93,18 +102,12 @@ function NodeTray({ id }: { id: string }) {
           onChange={(mode) => set({ mode })}
         />
         {output && (
-          <span className="tray-facts ellipsis muted">
-            {describeBatch(output)} {formatDtype(output.dtype)} {output.layout}
-            {output.range && (
-              <>
-                {' · '}
-                {t(
-                  '%1 to %2',
-                  formatNumber(asNumber(output.range[0]) ?? NaN),
-                  formatNumber(asNumber(output.range[1]) ?? NaN),
-                )}
-              </>
-            )}
+          <span className="tray-facts whole-parts muted" title={factsOf(output).join(' · ')}>
+            {factsOf(output).map((fact) => (
+              <span className="ellipsis" key={fact}>
+                {fact}
+              </span>
+            ))}
           </span>
         )}
         {output?.histogram && output.histogram.length > 0 && (

@@ -37,9 +37,13 @@ export function Caption({ output, sample }: { output: OutputResult | undefined; 
   const size = output?.kind === 'encoded' ? bytes !== undefined && formatBytes(bytes) : shape?.join('×');
   const parts = [output?.labels?.[sample], output?.files?.[sample], size].filter(Boolean);
   return (
-    <figcaption>
-      <span className="sample-number">{sample + 1}</span>
-      {parts.join(' · ')}
+    <figcaption className="whole-parts" title={parts.join(' · ')}>
+      <strong className="sample-number">{sample + 1}</strong>
+      {parts.map((part, index) => (
+        <span className="ellipsis" key={index}>
+          {part}
+        </span>
+      ))}
     </figcaption>
   );
 }

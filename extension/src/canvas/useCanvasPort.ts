@@ -1,10 +1,10 @@
 /** The canvas's services for the editor: fits, zooms, locates the pointer, brings nodes into view. */
-import { getNodesBounds, getViewportForBounds, useReactFlow } from '@xyflow/react';
+import { getNodesBounds, getViewportForBounds, useReactFlow, type Viewport } from '@xyflow/react';
 import { useCallback, useEffect, useRef, type MutableRefObject, type RefObject } from 'react';
 import { around } from '../core/apart';
 import type { GraphDocument } from '../core/document';
 import type { Point } from '../core/edits';
-import { placeOf, type Size } from '../core/layout';
+import { placeOf, type Box, type Size } from '../core/layout';
 import { intoView, Motion, zoomed } from '../core/motion';
 import { useEditor } from './context';
 import { flowNodes, type FlowNode } from './flow';
@@ -16,6 +16,8 @@ export const MOST_ZOOM = 2.5;
 const FIT_ZOOM = 1.25;
 /** Pixels of the screen between the graph and the edge of the canvas. */
 const MARGIN = 16;
+/** A new node makes a graph that is shown whole smaller by this factor at most. */
+const LEAST_SHRINK = 0.75;
 const MOVE_MS = 120;
 const ZOOM_MS = 80;
 
@@ -50,14 +52,18 @@ export function useCanvasPort(
       cancel: (step) => cancelAnimationFrame(step),
     });
     moving.current = motion;
+    const boundsOf = (ids?: readonly string[]): Box | null => {
+      // As the document is now: the canvas may not have drawn it yet.
+      const all = flowNodes(editor.history.document, editor.selection.get(), flow.getNodes(), sizeOf);
+      const shown = ids ? all.filter(({ id }) => ids.includes(id)) : all;
+      return shown.length > 0 ? getNodesBounds(shown) : null;
+    };
+    const viewOf = (bounds: Box, { width, height }: Size, most: number): Viewport =>
+      getViewportForBounds(bounds, width, height, LEAST_ZOOM, most, `${MARGIN}px`);
     const show = (ids: readonly string[] | undefined, duration: number): void =>
-      motion.to(({ width, height }) => {
-        // As the document is now: the canvas may not have drawn it yet.
-        const all = flowNodes(editor.history.document, editor.selection.get(), flow.getNodes(), sizeOf);
-        const shown = ids ? all.filter(({ id }) => ids.includes(id)) : all;
-        if (shown.length === 0) return null;
-        const most = ids ? 1 : FIT_ZOOM;
-        return getViewportForBounds(getNodesBounds(shown), width, height, LEAST_ZOOM, most, `${MARGIN}px`);
+      motion.to((size) => {
+        const bounds = boundsOf(ids);
+        return bounds && viewOf(bounds, size, ids ? 1 : FIT_ZOOM);
       }, duration);
     const watch = new ResizeObserver(() => {
       motion.resized();
@@ -68,10 +74,22 @@ export function useCanvasPort(
     editor.canvas = {
       fit: (ids) => {
         whole.current = ids ? null : editor.history.document.view;
+        editor.view.patch({ taken: false });
         show(ids, MOVE_MS);
       },
       show: (ids) => {
+        editor.view.patch({ taken: false });
         motion.to((size, from) => {
+          // A graph that was shown whole stays so, unless it would become much smaller.
+          const all = whole.current && boundsOf();
+          if (all && intoView(all, size, from, 0)) {
+            const view = viewOf(all, size, FIT_ZOOM);
+            if (view.zoom >= from.zoom * LEAST_SHRINK) {
+              whole.current = editor.history.document.view;
+              return view;
+            }
+            whole.current = null;
+          }
           const boxes = ids.map((id) => ({ ...placeOf(editor.history.document, id), ...sizeOf(id) }));
           return intoView(around(boxes), size, from, MARGIN);
         }, MOVE_MS);
@@ -82,6 +100,7 @@ export function useCanvasPort(
       }),
       zoom: (factor) => {
         whole.current = null;
+        editor.view.patch({ taken: true });
         motion.to((size, from) => zoomed(from, factor, size, LEAST_ZOOM, MOST_ZOOM), ZOOM_MS);
       },
       centre: () => {
@@ -101,6 +120,7 @@ export function useCanvasPort(
       sizeOf,
       focusNode: (id) => {
         whole.current = null;
+        editor.view.patch({ taken: false });
         const place = placeOf(editor.history.document, id);
         const size = sizeOf(id);
         motion.to(({ width, height }, from) => {
@@ -144,7 +164,8 @@ export function useCanvasPort(
   const take = useCallback(() => {
     touched.current = true;
     whole.current = null;
+    editor.view.patch({ taken: true });
     moving.current?.stop();
-  }, []);
+  }, [editor]);
   return { touched, take };
 }

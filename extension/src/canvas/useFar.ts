@@ -3,7 +3,7 @@ import { useStoreApi } from '@xyflow/react';
 import { useEffect, type RefObject } from 'react';
 import { useEditor } from './context';
 
-const FAR_ZOOM = 0.5;
+const FAR_ZOOM = 0.55;
 /** Text grows in steps: a card is not laid out anew at each moment of a zoom. */
 const STEP = 0.05;
 /** Cards get their controls when the view has come to rest: a hundred at once would stop the motion. */

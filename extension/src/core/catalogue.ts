@@ -114,6 +114,7 @@ export class Catalogue {
       groups: [operator.family, this.familyTitle(operator.family)],
       summary: operator.summary,
       rest: [...operator.arguments.map(({ name }) => name), operator.doc ?? ''],
+      common: this.data.common?.includes(operator.name) ?? false,
     }));
     return query.trim() === ''
       ? found

@@ -272,7 +272,7 @@ describe('previews', () => {
   it('keeps what a run said until another document comes', () => {
     const gpu_time_ms = 0.5;
     const nodes = { rotate: { time_ms: 0.1, images_per_second: 80, gpu_time_ms } };
-    editor.jobs.patch({ run: { run: 5, done: 0, total: 1, rate: null } });
+    editor.jobs.patch({ run: { run: 5, done: 0, total: 1, rate: null, began: 0 } });
     session.event('run.done', { run: 5, status: 'done', batches: 1, samples: 8, nodes });
     expect(editor.jobs.get().run).toBeNull();
     expect(editor.jobs.get().lastRun?.nodes['rotate']).toMatchObject({ gpu_time_ms });

@@ -65,7 +65,7 @@ export async function startDistribution(
   if (running || check || distribution) return;
   const run = editor.previews.newRun();
   editor.sync.flush();
-  editor.jobs.patch({ distribution: { run, node, output, done: 0, total: samples } });
+  editor.jobs.patch({ distribution: { run, node, output, done: 0, total: samples, began: Date.now() } });
   try {
     await editor.connection.call('distribution', { run, node, output, samples });
   } catch (error) {

@@ -83,6 +83,7 @@ export class Editor {
   readonly view = new Slice<ViewState>({
     theme: 'light',
     far: false,
+    taken: false,
     folded: new Set(),
     gallery: false,
     hoverSample: null,

@@ -63,10 +63,11 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       break;
     }
     case 'run.progress': {
-      const { images_per_second: rate, ...progress } = params as Omit<RunState, 'rate'> & {
+      const { images_per_second: rate, ...progress } = params as Omit<RunState, 'rate' | 'began'> & {
         images_per_second: number;
       };
-      if (editor.jobs.get().run?.run === progress.run) editor.jobs.patch({ run: { ...progress, rate } });
+      const going = editor.jobs.get().run;
+      if (going?.run === progress.run) editor.jobs.patch({ run: { ...going, ...progress, rate } });
       break;
     }
     case 'run.done': {

@@ -143,8 +143,11 @@ export function exportGraph(editor: Editor, to: string): Promise<Exported> {
   return editor.connection.call<Exported>('export', { to });
 }
 
-/** An export that is a file and no text, such as a picture of the graph: handed to the browser. */
-export async function exportFile(editor: Editor, to: string): Promise<string[]> {
+/**
+ * An export that is a file and no text, such as a picture of the graph: handed to the browser, after `change` has made
+ * another file of it.
+ */
+export async function exportFile(editor: Editor, to: string, change?: FileChange): Promise<string[]> {
   editor.sync.flush();
   const { result, buffers } = await editor.connection.request<{
     buffer: number;
@@ -153,8 +156,17 @@ export async function exportFile(editor: Editor, to: string): Promise<string[]> 
     warnings?: string[];
   }>('export', { to });
   const bytes = buffers[result.buffer];
-  if (bytes) download(bytes as BlobPart, result.filename, result.mime);
+  if (bytes && change) {
+    const content = await change.make(new TextDecoder().decode(bytes));
+    download(content, result.filename.replace(/\.[^.]*$/, change.ending), content.type);
+  } else if (bytes) download(bytes as BlobPart, result.filename, result.mime);
   return result.warnings ?? [];
+}
+
+/** Makes a file with another ending of a text. */
+export interface FileChange {
+  ending: string;
+  make: (text: string) => Promise<Blob>;
 }
 
 /** Hands something to the browser as a file. */
@@ -174,7 +186,9 @@ export async function runBatches(editor: Editor, batches: number | 'on-cluster')
   const onCluster = batches === 'on-cluster';
   editor.settleNotices('run');
   editor.sync.flush();
-  editor.jobs.patch({ run: { run, done: 0, total: onCluster ? 0 : batches, rate: null } });
+  editor.jobs.patch({
+    run: { run, done: 0, total: onCluster ? 0 : batches, rate: null, began: Date.now() },
+  });
   try {
     await editor.connection.call('run', onCluster ? { run, on_cluster: true } : { run, batches });
   } catch (error) {

@@ -11,7 +11,7 @@ export interface Size {
 export interface Box extends Point, Size {}
 
 export const GRID = 8;
-export const NODE_SIZE: Size = { width: 212, height: 312 };
+export const NODE_SIZE: Size = { width: 240, height: 296 };
 
 const snap = (value: number): number => Math.round(value / GRID) * GRID;
 

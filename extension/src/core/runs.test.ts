@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunDone } from './protocol';
-import { gpuMemoryFigure, gpuTimeFigure, rateFigure } from './runs';
+import { gpuMemoryFigure, gpuTimeFigure, rateFigure, secondsLeft } from './runs';
 
 const run: RunDone = {
   run: 1,
@@ -23,6 +23,14 @@ const run: RunDone = {
     ],
   },
 };
+
+it('tells the remaining time by the pace so far', () => {
+  const work = { done: 25, total: 100, began: 1000 };
+  expect(secondsLeft(work, 11_000)).toBe(30);
+  expect(secondsLeft(work, 1500)).toBeNull();
+  expect(secondsLeft({ ...work, total: 0 }, 11_000)).toBeNull();
+  expect(secondsLeft({ ...work, done: 0 }, 11_000)).toBeNull();
+});
 
 describe('figures of a run', () => {
   it('say how many images per second a node on the CPU does', () => {

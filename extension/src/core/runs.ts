@@ -1,8 +1,15 @@
 /** The results of a run, for nodes and for the GPU, as text. */
 import { formatBytes } from './values';
 import type { NodeRun, RunDone } from './protocol';
+import type { Progress } from './state';
 import { formatTime } from './values';
 import { t } from './language';
+
+/** Seconds that work will still take at its pace so far; null in its first second, or where nobody knows its end. */
+export function secondsLeft({ done, total, began }: Progress, now = Date.now()): number | null {
+  const spent = (now - began) / 1000;
+  return done > 0 && total > 0 && spent >= 1 ? Math.ceil((spent * Math.max(0, total - done)) / done) : null;
+}
 
 export interface Figure {
   text: string;

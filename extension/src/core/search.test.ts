@@ -41,6 +41,26 @@ describe('search', () => {
     expect(found('xyz')).toEqual([]);
   });
 
+  it('puts common items before others that answer as well, and slips before letters in order', () => {
+    const blurs: Searchable[] = [
+      { names: ['median_blur'] },
+      { names: ['gaussian_blur'], common: true },
+      { names: ['preemphasis_filter'] },
+      { names: ['resize'] },
+    ];
+    const first = (query: string) => search(query, blurs, (item) => item)[0]?.names[0];
+    expect(first('blur')).toBe('gaussian_blur');
+    expect(first('resise')).toBe('resize');
+  });
+
+  it('finds words of descriptions at their beginnings', () => {
+    const items: Searchable[] = [
+      { names: ['noise'], summary: 'Adds the grain of film.', rest: ['training'] },
+    ];
+    expect(search('grain', items, (item) => item)).toHaveLength(1);
+    expect(search('rain', items, (item) => item)).toHaveLength(0);
+  });
+
   it('wants every word, and gives all in their order for none', () => {
     expect(found('gaussian contrast')).toEqual([]);
     expect(found('  ')).toHaveLength(items.length);

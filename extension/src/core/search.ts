@@ -11,6 +11,8 @@ export interface Searchable {
   summary?: string;
   /** Text that is looked at last: documentation, names of arguments. */
   rest?: readonly string[];
+  /** Stands before others that answer as well. */
+  common?: boolean;
 }
 
 interface Prepared {
@@ -19,6 +21,7 @@ interface Prepared {
   groups: string;
   summary: string;
   rest: string;
+  common: boolean;
   /** All words of names and terms. */
   words: string[];
 }
@@ -39,7 +42,7 @@ const prepared = new WeakMap<object, Prepared>();
 function prepare(key: object, searchable: () => Searchable): Prepared {
   const known = prepared.get(key);
   if (known) return known;
-  const { names, terms = [], groups = [], summary = '', rest = [] } = searchable();
+  const { names, terms = [], groups = [], summary = '', rest = [], common = false } = searchable();
   const own = names.map(plain);
   const others = terms.map(plain);
   const made = {
@@ -48,6 +51,7 @@ function prepare(key: object, searchable: () => Searchable): Prepared {
     groups: plain(groups.join(' ')),
     summary: plain(summary),
     rest: plain(rest.join(' ')),
+    common,
     words: [...own, ...others].flatMap((text) => text.split(' ')),
   };
   prepared.set(key, made);
@@ -69,8 +73,18 @@ export function search<T extends object>(
       .filter(([value]) => value > 0)
       .sort((a, b) => b[0] - a[0])
       .map(([, item]) => item);
-  const found = rank((item) => exactly(item, whole) + everyWord(words, (word) => scoreOf(item, word)));
-  return found.length > 0 ? found : rank((item) => everyWord(words, (word) => slip(item, word)));
+  const first = (score: number, { common }: Prepared): number => (score > 0 && common ? score + 5 : score);
+  const found = rank((item) =>
+    first(exactly(item, whole) + everyWord(words, (word) => scoreOf(item, word)), item),
+  );
+  if (found.length > 0) return found;
+  const slips = rank((item) =>
+    first(
+      everyWord(words, (word) => slip(item, word)),
+      item,
+    ),
+  );
+  return slips.length > 0 ? slips : rank((item) => everyWord(words, (word) => abbreviated(item, word)));
 }
 
 const together = (text: string): string => text.replaceAll(' ', '');
@@ -104,8 +118,11 @@ function scoreOf(item: Prepared, word: string): number {
   if (word.length > 2 && terms.some((term) => term.includes(word))) return 30;
   if (terms.some((term) => !/^[\p{ASCII}]*$/u.test(word) && term.includes(word))) return 30;
   if (item.groups.includes(word)) return 25;
-  if (item.summary.includes(word)) return 20;
-  if (word.length > 2 && item.rest.includes(word)) return 6;
+  if (starts(item.summary)) return 20;
+  return word.length > 2 && starts(item.rest) ? 6 : 0;
+}
+
+function abbreviated({ names }: Prepared, word: string): number {
   return word.length > 2 && names.some((name) => inOrder(together(name), word)) ? 3 : 0;
 }
 

@@ -136,10 +136,15 @@ export interface CanvasPort {
   release(): void;
 }
 
-export interface RunState {
-  run: number;
+/** Work that goes on: how much of it is done, and when it began, in milliseconds. */
+export interface Progress {
   done: number;
   total: number;
+  began: number;
+}
+
+export interface RunState extends Progress {
+  run: number;
   rate: number | null;
 }
 
@@ -172,6 +177,8 @@ export const NO_PROMPTS: Prompts = {
 /** The present appearance of the editor. */
 export interface ViewState {
   theme: 'light' | 'dark';
+  /** The person moved the canvas to where it is, rather than a command. */
+  taken: boolean;
   /** The canvas shows nodes from afar: as a thumbnail and a name. */
   far: boolean;
   /** Panels without room now, chosen or not. */
@@ -202,7 +209,7 @@ export interface JobState {
   check: CheckProgress | null;
   lastCheck: CheckDone | null;
   /** A node's numbers that are being counted, and those that were last. */
-  distribution: { run: number; node: string; output: number; done: number; total: number } | null;
+  distribution: (Progress & { run: number; node: string; output: number }) | null;
   lastDistribution: Distribution | null;
   /** The number of the measurement of a cache that goes on, and the result of the last one. */
   cache: number | null;

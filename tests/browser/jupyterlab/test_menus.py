@@ -39,6 +39,17 @@ def test_launcher_new_graph_and_a_folder_that_makes_a_reader(shown: Document) ->
     shown.ready()
     assert json.loads(shown.text(name))["nodes"]["reader"]
 
+    # A program opens as its graph, in a file beside it.
+    (shown.lab.place / "program.py").write_text(
+        "from dali_lab import fn, pipeline_def\n\n\n@pipeline_def(batch_size=4)\ndef train():\n"
+        "    encoded, _ = fn.readers.file(file_root='pictures', name='files')\n    return fn.decoders.image(encoded)\n"
+    )
+    shown.command("filebrowser:refresh")
+    shown.page.locator('.jp-DirListing-item:has-text("program.py")').first.click(button="right")
+    shown.page.get_by_role("menuitem", name="Open as DALI Pipeline").click()
+    shown.wait(lambda: shown.node("files").count() == 1, "the program does not open")
+    shown.find('img[data-node="files"]').first.wait_for()
+
 
 @pytest.fixture
 def settings(shown: Document) -> Iterator[Callable[[dict[str, Any]], None]]:

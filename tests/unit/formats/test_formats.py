@@ -6,6 +6,7 @@ import ast
 import contextlib
 import io
 import re
+import xml.dom.minidom
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import dali_lab
 from dali_lab import formats, types
 from dali_lab.errors import FormatError
 from dali_lab.formats.json import graph_file as json_file
-from dali_lab.formats.pictures import png
+from dali_lab.formats.pictures import png, report
 from dali_lab.gallery import load_gallery
 from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Edge, Graph, Node
@@ -30,7 +31,7 @@ from tests.unit.formats.test_python_code import example
 SETTINGS = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.parametrize("ending", [".dali.json", ".json", ".dali", ".py", ".png"])
+@pytest.mark.parametrize("ending", [".dali.json", ".json", ".dali", ".py", ".png", ".html"])
 def test_what_was_dumped_is_loaded(ending: str, tmp_path: Path) -> None:
     if ending == ".png":
         pytest.importorskip("graphviz")
@@ -113,6 +114,22 @@ def test_uncompressed_text_and_none_at_all() -> None:
     for data, words in ((whole, "no graph inside"), (with_text[:-90], "cut off"), (b"GIF", "not a PNG")):
         with pytest.raises(FormatError, match=words):
             png.loads(data)
+
+
+@settings(SETTINGS, max_examples=25)
+@given(graphs(), st.text(max_size=8))
+def test_a_report_is_xml_and_carries_its_graph(graph: Graph, title: str) -> None:
+    shown = {name: report.Shown(title, [("image/png", picture(), 6, 4)], [title], 1.0, title) for name in graph.nodes}
+    content = report.page(graph, title, shown).encode("utf-8", "replace")
+    assert report.loads(content) == graph
+    assert xml.dom.minidom.parseString(content).getElementsByTagName("img").length == len(graph.nodes)
+
+
+def test_a_page_without_a_graph_says_so() -> None:
+    content = report.page(example()).encode()
+    for data in (b"<html></html>", content[:500]):
+        with pytest.raises(FormatError, match="no graph inside"):
+            report.loads(data)
 
 
 def test_differences_name_what_changed() -> None:

@@ -22,6 +22,7 @@ def test_names_stand_for_operators_and_entries_that_exist() -> None:
         ("torchvision", "RandomPosterize", ("gallery", "posterize")),
         ("albumentations", "CoarseDropout", ("operators", "erase")),
         ("albumentations", "ElasticTransform", ("operators", "experimental.remap")),
+        ("albumentations_near", "RandomShadow", ("gallery", "brightness")),
         ("keras", "RandomFlip", ("operators", "flip")),
     ],
 )

@@ -242,6 +242,16 @@ def test_export_json_and_dot(open_session: Open, folder: Path) -> None:
     assert any("lonely" in warning for warning in dot["warnings"])
 
 
+def test_a_report_has_pictures_and_opens_as_the_graph(open_session: Open, folder: Path) -> None:
+    client = Client(open_session(document(folder, flip=FLIP), title="cats"))
+    request = client.send("export", to="report")
+    assert client.response(request)["result"]["filename"] == "cats.html"
+    (page,) = client.buffers(request)
+    assert page.count(b"<img") == 24  # eight samples of reader, decoder and flip
+    before = client.session.store.document["nodes"]
+    assert client.call("open", text=page.decode(), name="cats.html")["document"]["nodes"].keys() == before.keys()
+
+
 def test_run_says_how_fast(open_session: Open, folder: Path) -> None:
     client = Client(open_session(document(folder, flip=FLIP)))
     assert client.call("run", run=50, batches=5) == {"run": 50}

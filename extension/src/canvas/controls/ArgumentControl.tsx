@@ -115,6 +115,7 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
         <PathField
           {...common}
           folder={widget === 'folder'}
+          compact={compact}
           value={value === null ? '' : formatValue(value)}
           onChange={(next) => set(next === '' ? undefined : next)}
         />,

@@ -79,9 +79,18 @@ export function TextField({
   title,
   multiline,
   placeholder = t('not set'),
+  short = (text) => text,
   onChange,
-}: Common & { value: string; multiline?: boolean; placeholder?: string; onChange: (value: string) => void }) {
+}: Common & {
+  value: string;
+  multiline?: boolean;
+  placeholder?: string;
+  /** How the text is shown until somebody edits it. */
+  short?: (text: string) => string;
+  onChange: (value: string) => void;
+}) {
   const [text, setText] = useState(value);
+  const [focused, setFocused] = useState(false);
   const editing = useRef(false);
   useEffect(() => {
     if (!editing.current) setText(value);
@@ -91,14 +100,16 @@ export function TextField({
     title,
     disabled,
     placeholder,
-    value: text,
+    value: focused ? text : short(text),
     spellCheck: false,
     className: 'text nodrag',
     onFocus: () => {
       editing.current = true;
+      setFocused(true);
     },
     onBlur: () => {
       editing.current = false;
+      setFocused(false);
       if (text !== value) onChange(text);
     },
   };
@@ -129,26 +140,30 @@ export function TextField({
   );
 }
 
+/** The end of a path tells more than its beginning. */
+const lastOfPath = (path: string): string => path.replace(/^.*[\\/](?=[^\\/])/, '');
+
 export function PathField({
   label,
   value,
   folder,
   disabled,
   title,
+  compact,
   onChange,
-}: Common & { value: string; folder: boolean; onChange: (value: string) => void }) {
+}: Common & { value: string; folder: boolean; compact: boolean; onChange: (value: string) => void }) {
   const editor = useEditor();
   const browse = editor.session.get().capabilities.list_files;
   return (
-    <span
-      className="path"
-      ref={(element) => {
-        // The end of a path tells more than its beginning.
-        const input = element?.querySelector('input');
-        if (input && input !== input.ownerDocument.activeElement) input.scrollLeft = input.scrollWidth;
-      }}
-    >
-      <TextField label={label} value={value} disabled={disabled} title={title ?? value} onChange={onChange} />
+    <span className="path">
+      <TextField
+        label={label}
+        value={value}
+        short={compact ? lastOfPath : undefined}
+        disabled={disabled}
+        title={[value, title].filter(Boolean).join('\n')}
+        onChange={onChange}
+      />
       {browse && (
         <IconButton
           icon="folder"

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { startDistribution, stopDistribution } from '../../core/datasets';
 import { t, tn } from '../../core/language';
 import type { Chart } from '../../core/protocol.generated';
+import { secondsLeft } from '../../core/runs';
 import { asNumber, formatNumber } from '../../core/values';
 import { useEditor, useValue } from '../context';
 import { Button } from '../controls/buttons';
@@ -14,6 +15,7 @@ export function Numbers({ id, output }: { id: string; output: number }) {
   const editor = useEditor();
   const { distribution, lastDistribution, run, check } = useValue(editor.jobs);
   const [samples, setSamples] = useState(1000);
+  const left = distribution && secondsLeft(distribution);
   const found = lastDistribution?.node === id && lastDistribution.output === output ? lastDistribution : null;
   return (
     <div className="numbers stack" data-testid="numbers">
@@ -37,6 +39,7 @@ export function Numbers({ id, output }: { id: string; output: number }) {
                 distribution.done.toLocaleString('en'),
                 distribution.total.toLocaleString('en'),
               )}
+              {left !== null && ` · ${t('%1 s left', left)}`}
             </span>
             <Button onClick={() => stopDistribution(editor)}>{t('Stop')}</Button>
           </>

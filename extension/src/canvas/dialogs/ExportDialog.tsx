@@ -4,16 +4,29 @@ import { useEffect, useState } from 'react';
 import { download, exportFile, exportGraph } from '../../core/files';
 import type { Exported } from '../../core/protocol';
 import { useEditor, useValue } from '../context';
+import { pictureOf } from '../reportPicture';
 import { Dialog } from './Dialog';
 import { Highlighted } from './Highlighted';
-import { t } from '../../core/language';
+import { msg, t } from '../../core/language';
+
+/** The report is drawn by the browser. */
+const REPORT_PICTURE = {
+  to: 'report-picture',
+  title: msg('Report (PNG)'),
+  summary: msg('The same as a picture, which opens as the graph again.'),
+};
 
 export function ExportDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
   const formats = useValue(editor.session, (session) => session.capabilities.export) ?? [
     { to: 'json', title: t('Graph file') },
   ];
-  const files = useValue(editor.session, (session) => session.capabilities.export_files) ?? [];
+  const offered = useValue(editor.session, (session) => session.capabilities.export_files) ?? [];
+  const files = offered.flatMap((file) =>
+    file.to === 'report'
+      ? [file, { ...REPORT_PICTURE, title: t(REPORT_PICTURE.title), summary: t(REPORT_PICTURE.summary) }]
+      : [file],
+  );
   const [to, setTo] = useState(formats[0]?.to ?? 'json');
   const [result, setResult] = useState<Exported | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -62,10 +75,15 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
           {files.length > 0 && (
             <select
               aria-label={t('Other forms')}
+              data-testid="export-file"
               value=""
               onChange={(event) => {
                 const form = event.target.value;
-                exportFile(editor, form).then(
+                const done =
+                  form === REPORT_PICTURE.to
+                    ? exportFile(editor, 'report', { ending: '.png', make: pictureOf })
+                    : exportFile(editor, form);
+                done.then(
                   (warnings) => setProblem(warnings.length > 0 ? warnings.join(' ') : null),
                   (error: unknown) => setProblem((error as Error).message),
                 );

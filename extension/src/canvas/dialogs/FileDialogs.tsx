@@ -4,6 +4,7 @@ import { createNew, open, save } from '../../core/files';
 import { goBack } from '../../core/kept';
 import { useEditor, useValue } from '../context';
 import { StartCard } from '../StartCard';
+import { textOf } from '../reportPicture';
 import { Dialog } from './Dialog';
 import { FileBrowser } from './FileBrowser';
 import { GalleryCards } from './GalleryCards';
@@ -110,11 +111,15 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
               ref={upload}
               type="file"
               hidden
-              accept=".json,.py,.txt"
+              accept=".json,.py,.txt,.html,.png"
               data-testid="upload"
               onChange={(event) => {
                 const file = event.target.files?.[0];
-                if (file) void file.text().then((content) => take({ text: content, name: file.name }));
+                if (!file) return;
+                textOf(file).then(
+                  (content) => take({ text: content, name: file.name.replace(/\.png$/i, '.dali.json') }),
+                  (error: unknown) => editor.report(error, t('It could not be opened')),
+                );
               }}
             />
           </div>
