@@ -6,6 +6,7 @@ const WIDTH = 1100;
 /** Longest side that canvases of browsers have. */
 const MOST = 16000;
 const KEYWORD = 'dali-lab-graph';
+const SVG = 'http://www.w3.org/2000/svg';
 
 /** A page of the session's report, as a PNG from which the graph opens again. */
 export async function pictureOf(page: string): Promise<Blob> {
@@ -15,8 +16,7 @@ export async function pictureOf(page: string): Promise<Blob> {
   const graph = source.querySelector('#dali-lab-graph')?.textContent ?? '';
   if (!main) throw new Error(t('The report is no page.'));
   const height = await heightOf(main, style);
-  const text = new XMLSerializer().serializeToString(main);
-  const drawing = `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}"><foreignObject width="100%" height="100%"><div xmlns="http://www.w3.org/1999/xhtml"><style>${style.replaceAll('<', '')}</style>${text}</div></foreignObject></svg>`;
+  const drawing = new XMLSerializer().serializeToString(drawingOf(main, style, height));
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawing)}`;
   await image.decode();
@@ -33,6 +33,21 @@ export async function pictureOf(page: string): Promise<Blob> {
   if (!blob) throw new Error(t('The browser cannot draw the report.'));
   const bytes = new Uint8Array(await blob.arrayBuffer());
   return new Blob([withText(bytes, KEYWORD, graph) as BlobPart], { type: 'image/png' });
+}
+
+/** A page as a drawing, which an image can show. */
+function drawingOf(main: Element, style: string, height: number): Element {
+  const svg = document.createElementNS(SVG, 'svg');
+  const part = document.createElementNS(SVG, 'foreignObject');
+  for (const each of [svg, part]) {
+    each.setAttribute('width', `${WIDTH}`);
+    each.setAttribute('height', `${height}`);
+  }
+  const sheet = document.createElement('style');
+  sheet.textContent = style;
+  part.append(sheet, document.importNode(main, true));
+  svg.append(part);
+  return svg;
 }
 
 /** The height of a page of this width, laid out where nobody sees it; no script of it runs. */
