@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from clu.data.dataset_iterator import ArraySpec
 
-from dali_lab.interop.jax.iterator import DALIGenericIterator
+from dali_lab.interop.jax.iterator import DALIGenericIterator, decorator
 
 
 def get_spec_for_array(jax_array: Any) -> Any:
@@ -21,12 +21,8 @@ def get_spec_for_array(jax_array: Any) -> Any:
 class DALIGenericPeekableIterator(DALIGenericIterator):
     """As :class:`DALIGenericIterator`, for batches that all have the same shapes; :meth:`peek` shows the next one.
 
-    Several threads may use it.
-
-    Raises
-    ------
-    ValueError
-        From ``next`` and ``peek``, if a batch has other shapes or dtypes than the first.
+    Several threads may use it. A batch that has other shapes or dtypes than the first is a :class:`ValueError` of
+    ``next`` and ``peek``.
     """
 
     _pool: ThreadPoolExecutor | None = None
@@ -55,8 +51,8 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
         for name, spec in specs.items():
             if spec != self._element_spec[name]:
                 raise ValueError(
-                    f"'{name}' changed from {self._element_spec[name]} to {spec} between batches; a peekable iterator"
-                    " needs one shape and type"
+                    f"'{name}' is {spec}, and was {self._element_spec[name]}. The shape or type of the output changed"
+                    " between iterations. A peekable iterator needs one shape and type"
                 )
         return batch
 
@@ -102,6 +98,10 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
         return joined if self._sharding is None else jax.device_put(joined, self._sharding)
 
 
-peekable_data_iterator = DALIGenericPeekableIterator.data_iterator
+# It takes what its base takes.
+DALIGenericPeekableIterator.__doc__ = f"""{(DALIGenericPeekableIterator.__doc__ or "").rstrip()}
+
+    Parameters{(DALIGenericIterator.__doc__ or "").partition("Parameters")[2]}"""
+peekable_data_iterator = decorator(DALIGenericPeekableIterator)
 
 __all__ = ["DALIGenericPeekableIterator", "get_spec_for_array", "peekable_data_iterator"]

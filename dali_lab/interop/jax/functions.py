@@ -51,7 +51,8 @@ class JaxFunction(FunctionOperator):
     def _array(self, index: int, batch: Batch) -> jax.Array:
         if not batch.is_uniform():
             raise OperatorError(
-                f"input {index} has samples of different shapes, which cannot be one JAX array; pad or resize them"
+                f"input {index} is a batch of samples with different shapes, which cannot be one JAX array; pad or"
+                " resize them"
             )
         # The function may keep what it is given, so the memory of the batch is not shared.
         array = jax.numpy.array(batch.stacked(), copy=True)

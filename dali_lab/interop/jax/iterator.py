@@ -33,7 +33,8 @@ class DALIGenericIterator(PipelineIterator):
     output_map
         A name for each output.
     size, reader_name, auto_reset, last_batch_padded, last_batch_policy, prepare_first_batch
-        As in :class:`dali_lab.plugin.pytorch.DALIGenericIterator`; ``PARTIAL`` is not supported, as shapes are fixed.
+        As in :class:`dali_lab.plugin.pytorch.DALIGenericIterator`; ``PARTIAL`` is not supported, as shapes are
+        fixed.
     sharding
         A ``jax.sharding.Sharding`` for the arrays.
     pmap_compatible
@@ -51,7 +52,8 @@ class DALIGenericIterator(PipelineIterator):
         self._stacks = bool(pmap_compatible)
         if settings.get("last_batch_policy") is LastBatchPolicy.PARTIAL:
             raise IteratorError(
-                "PARTIAL is not supported: arrays of all batches have one shape", argument="last_batch_policy"
+                "is PARTIAL. JAX iterator does not support partial last batch policy. All batches have one shape",
+                argument="last_batch_policy",
             )
         super().__init__(**settings)
 
@@ -71,10 +73,12 @@ class DALIGenericIterator(PipelineIterator):
                 joined[name] = jax.numpy.asarray(np.stack(arrays) if stacks else arrays[0])
         return joined
 
-    @classmethod
+
+def decorator(kind: type[DALIGenericIterator]) -> Callable[..., Any]:
+    """The decorator for functions that define a graph, which makes iterators of a class over it."""
+
     @with_parameters_of(PipelineIterator.__init__, without=("self", "pipelines", *_NOT_OF_JAX))
     def data_iterator(
-        cls,
         pipeline_fn: Callable[..., Any] | None = None,
         output_map: Sequence[str] = (),
         *,
@@ -83,7 +87,7 @@ class DALIGenericIterator(PipelineIterator):
         pmap_compatible: bool | None = None,
         **settings: Any,
     ) -> Any:
-        """Turn a function that defines a graph into one that makes iterators of this class over it.
+        """Turn a function that defines a graph into one that makes iterators over it.
 
         Calls take the function's arguments and those of :class:`dali_lab.Pipeline`, and ``checkpoints`` to go on from.
         With `devices` or `sharding` there is a pipeline for each device, and the batch size is that of all of them; a
@@ -93,12 +97,17 @@ class DALIGenericIterator(PipelineIterator):
         ----------
         pipeline_fn
             Calls operators and returns the outputs; or what ``pipeline_def`` made of such a function.
+        output_map
+            A name for each output.
+        size, reader_name, auto_reset, last_batch_padded, last_batch_policy, prepare_first_batch
+            As in :class:`dali_lab.plugin.pytorch.DALIGenericIterator`; ``PARTIAL`` is not supported, as shapes are
+            fixed.
+        sharding
+            A ``jax.sharding.Sharding`` for the arrays.
         devices
             JAX devices whose batches are stacked along a new first axis, in this order.
-        output_map, size, reader_name, auto_reset, last_batch_padded, last_batch_policy, prepare_first_batch, sharding
-            As in :class:`DALIGenericIterator`.
         pmap_compatible
-            As in :class:`DALIGenericIterator`; by default true with `devices`.
+            Whether arrays of a single pipeline have the new axis, too; by default true with `devices`.
 
         Raises
         ------
@@ -110,8 +119,10 @@ class DALIGenericIterator(PipelineIterator):
         stacks = pmap_compatible if pmap_compatible is not None else devices is not None
         settings.update(output_map=output_map, sharding=sharding, pmap_compatible=stacks)
         if pipeline_fn is None:
-            return lambda function: _maker(cls, function, devices, settings)
-        return _maker(cls, pipeline_fn, devices, settings)
+            return lambda function: _maker(kind, function, devices, settings)
+        return _maker(kind, pipeline_fn, devices, settings)
+
+    return data_iterator
 
 
 def _maker(
@@ -148,6 +159,6 @@ def _maker(
     return make
 
 
-data_iterator = DALIGenericIterator.data_iterator
+data_iterator = decorator(DALIGenericIterator)
 
 __all__ = ["DALIGenericIterator", "data_iterator"]

@@ -122,7 +122,11 @@ class FunctionOperator(Operator):
             layout = layouts[index] if index < len(layouts) else None
             batch = incoming_batch(column if isinstance(column, list) else np.asarray(column), layout=layout)
             if len(batch) != count:
-                raise OperatorError(f"the function gave {len(batch)} samples for output {index}, the batch has {count}")
+                extents = " x ".join(map(str, [len(batch), *batch.shapes[:1].flatten().tolist()]))
+                raise OperatorError(
+                    f"the function must return the current batch size of {count}, but the output at index {index} has"
+                    f" {len(batch)} samples: {extents}"
+                )
             results.append(batch)
         return tuple(results)
 
@@ -139,7 +143,7 @@ class FunctionOperator(Operator):
             )
         if len(answer) != count:
             raise OperatorError(
-                f"the function must return {count} outputs, got {len(answer)}."
+                f"the function must return (a tuple of) `num_outputs={count}` outputs, but returned {len(answer)}."
                 f" Unexpected number of outputs: got {len(answer)}, expected {count}"
             )
         return list(answer)

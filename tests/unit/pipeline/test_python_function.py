@@ -113,7 +113,7 @@ def test_what_a_function_raises_names_the_node() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"function": lambda a: (a, a)}, "must return 1 outputs, got 2"),
+        ({"function": lambda a: (a, a)}, "`num_outputs=1` outputs, but returned 2"),
         ({"function": lambda a: a, "num_outputs": 2}, "tuple of 2"),
         ({"function": lambda a: "text"}, "arrays of numbers"),
         ({"function": lambda a: a[:1], "batch_processing": True}, "1 samples"),
