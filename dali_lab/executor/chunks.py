@@ -137,6 +137,8 @@ class ChunkRunner:
         else:
             state = self._run_with_cache(stage_run, chunk, kept)
         if state is _State.DONE and not chunk.alone:
+            if kept is not None and kept.store is not None:
+                chunk.local.update(kept.apart(chunk.local, stage.exports))
             stage_run.add(chunk)
         return state is not _State.WAITS
 

@@ -106,7 +106,7 @@ class Runner:
         elif device is not None and device.reads_files:
             graph = direct_reading(graph)
         self.plan = make_plan(optimized(graph) if settings.optimize else graph, device=device)
-        self.kept = attach_cache(self.plan, part, settings.cache, settings.cache_limit, above)
+        self.kept = attach_cache(self.plan, part, settings.cache, settings.cache_limit, above, self._epoch_size)
         self.expected = settings.expectations(len(graph.outputs))
         seeds = dict(seeds) if saved is None else {**seeds, **saved.seeds}
         policy = ErrorPolicy.of(graph, settings.on_error)
@@ -188,6 +188,10 @@ class Runner:
         self._flights.append(_Flight(run, None, before))
         self.state = replace(self.state, iteration=self.state.iteration + 1)
         return True
+
+    def _epoch_size(self) -> int:
+        """Samples of an epoch of all shards; 0 where it is not known."""
+        return max(((source.meta() or {}).get("epoch_size", 0) for source in self.sources.values()), default=0)
 
     def _draw(self) -> tuple[dict[str, Draw], int]:
         draws: dict[str, Draw] = {}

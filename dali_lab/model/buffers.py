@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextvars import ContextVar
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -248,6 +248,11 @@ def _of_the_process() -> Budget:
     if _process is None:
         _process = Budget(memory_of_machine())
     return _process
+
+
+def is_own(memory: object) -> TypeGuard[npt.NDArray[np.uint8]]:
+    """Whether an object is a whole array of :func:`buffer`."""
+    return type(memory) is np.ndarray and memory.dtype == np.uint8 and isinstance(memory.base, (_Lease, type(None)))
 
 
 def memory_of_machine() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 from dali_lab.executor.caching.entries import Form
 from dali_lab.executor.caching.folder import UnusableCacheError, open_folder
@@ -21,11 +22,18 @@ _SHARE_OF_MEMORY = 4
 """The part of the machine's memory that a cache in memory may take by default: one of so many."""
 
 
-def attach_cache(plan: Plan, part: CachedPart | None, cache: str, limit: int | None, above: int = 0) -> Kept | None:
+def attach_cache(
+    plan: Plan,
+    part: CachedPart | None,
+    cache: str,
+    limit: int | None,
+    above: int = 0,
+    samples: Callable[[], int] = lambda: 0,
+) -> Kept | None:
     """Let a plan keep the results of a part of its graph; `None` where it cannot.
 
     A folder that cannot be used is told of in a warning, and the plan runs without a cache. In memory samples of more
-    than `above` bytes are kept.
+    than `above` bytes are kept. `samples` tells how many there are in an epoch.
 
     Raises
     ------
@@ -50,11 +58,13 @@ def attach_cache(plan: Plan, part: CachedPart | None, cache: str, limit: int | N
             warnings.warn(f"training goes on without a cache: {error}", RuntimeWarning, stacklevel=2)
             return None
 
+    exposed = tuple(edge in stage.exports for edge in part.exports)
+
     def make(form: Form) -> Store | None:
         if root is None:
-            return MemoryStore(form, limit if limit is not None else memory_of_machine() // _SHARE_OF_MEMORY, above)
+            return MemoryStore(form, limit if limit is not None else memory_of_machine() // _SHARE_OF_MEMORY, above, exposed)
         try:
-            return FolderStore(root, f"{part.meaning}\n{numerics()}", form, limit)
+            return FolderStore(root, f"{part.meaning}\n{numerics()}", form, limit, samples(), exposed)
         except (UnusableCacheError, OSError) as error:
             warnings.warn(f"training goes on without a cache: {error}", RuntimeWarning, stacklevel=2)
             return None
@@ -62,7 +72,7 @@ def attach_cache(plan: Plan, part: CachedPart | None, cache: str, limit: int | N
     stage.steps = [*inside, *(step for step in stage.steps if step.node.id not in names)]
     sources = {step.node.id: step.operator for step in inside if step.operator.source}
     origins = tuple(_origin(plan.graph, edge) for edge in part.exports)
-    stage.kept = Kept(len(inside), part.exports, sources, origins, make)
+    stage.kept = Kept(len(inside), part.exports, sources, origins, exposed, make)
     _never_deferred(stage, part)
     return stage.kept
 

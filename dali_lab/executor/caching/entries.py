@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Sequence
 
@@ -17,10 +18,13 @@ MOST_DIMENSIONS = 8
 """Dimensions of a sample that is kept."""
 _MOST_BYTES = 1 << 40
 _FEW = 512
-"""Rows that are sorted anew whenever some are added."""
-DTYPE, NDIM, LAYOUT, OFFSET, SUM, SHAPE = range(6)
+"""Rows that a table has room for at first, a power of two."""
+DTYPE, NDIM, LAYOUT, OFFSET, STORED, CODEC, SUM, SHAPE = range(8)
 FIELDS = SHAPE + MOST_DIMENSIONS
-"""Columns for each edge: type, number of dimensions, letters of the layout, place of the data, their sum, extents."""
+"""Columns for each edge: type, number of dimensions, letters of the layout; place of the data, their bytes there, how
+they are compressed, and their sum; extents."""
+NONE, LZ4, ZSTD = range(3)
+"""How data are compressed."""
 _ITEM_SIZES = np.zeros(256, np.int64)
 for _dtype in DALIDataType:
     if 0 <= _dtype.value < 256:
@@ -68,6 +72,7 @@ class Form:
             rows[:, at + LAYOUT] = int.from_bytes(batch.layout.encode().ljust(8, b"\0"), "little")
             rows[:, at + SHAPE : at + SHAPE + batch.ndim] = batch.shapes
             rows[:, at + SHAPE + batch.ndim : at + FIELDS] = 1
+            rows[:, at + STORED] = self.counts(rows, edge)
         return rows
 
     def counts(self, rows: Rows, edge: int) -> Rows:
@@ -78,6 +83,10 @@ class Form:
     def total(self, rows: Rows) -> int:
         """Bytes of all samples on all edges."""
         return sum(int(self.counts(rows, edge).sum()) for edge in range(self.edges))
+
+    def stored(self, rows: Rows) -> int:
+        """Bytes that all samples take where they are kept."""
+        return sum(int(rows[:, self.at(edge) + STORED].sum()) for edge in range(self.edges))
 
     def kind(self, rows: Rows, edge: int) -> tuple[DALIDataType, int, str] | None:
         """Type, number of dimensions and layout of samples on an edge; `None` where they differ."""
@@ -100,10 +109,15 @@ class Form:
                 (ndim < 0).any()
                 or (ndim > MOST_DIMENSIONS).any()
                 or (shapes < 0).any()
-                or (rows[:, at + OFFSET] < 0).any()
+                or (rows[:, at + OFFSET : at + CODEC + 1] < 0).any()
             ):
                 return False
             if (shapes.prod(axis=1, dtype=np.float64) > _MOST_BYTES).any():
+                return False
+            plain = rows[:, at + CODEC] == NONE
+            if (rows[:, at + STORED] > _MOST_BYTES).any() or (rows[:, at + CODEC] > ZSTD).any():
+                return False
+            if (rows[plain, at + STORED] != self.counts(rows[plain], edge)).any():
                 return False
             beyond = np.arange(MOST_DIMENSIONS) >= ndim[:, None]
             if (shapes[beyond] != 1).any() or (rows[:, at + LAYOUT] < 0).any():
@@ -114,98 +128,66 @@ class Form:
         return True
 
 
-def mixed(identities: Rows) -> npt.NDArray[np.uint64]:
-    """A number for each identity, by which rows are sorted."""
-    words = np.ascontiguousarray(identities).view(np.uint64)
-    found = np.full(len(words), 0x9E3779B97F4A7C15, np.uint64)
-    for column in range(words.shape[1]):
-        found = (found ^ words[:, column]) * np.uint64(0xD6E8FEB86659FD93)
-        found ^= found >> np.uint64(32)
-    return found
-
-
-class _Sorted:
-    """Rows sorted by the marks of their identities, the last one of each."""
-
-    def __init__(self, form: Form, rows: Rows) -> None:
-        marks = mixed(rows[:, : form.words])
-        order = np.argsort(marks, kind="stable")
-        marks = marks[order]
-        last = np.ones(len(marks), np.bool_)
-        last[:-1] = marks[1:] != marks[:-1]
-        self.rows, self.marks, self._words = rows[order[last]], marks[last], form.words
-
-    def places(self, identities: Rows, marks: npt.NDArray[np.uint64]) -> Rows:
-        """The place of each sample's row, or −1."""
-        if not len(self.marks):
-            return np.full(len(marks), -1, np.int64)
-        places = np.searchsorted(self.marks, marks, side="right") - 1
-        same = (places >= 0) & (self.rows[np.maximum(places, 0), : self._words] == identities).all(axis=1)
-        return np.where(same, places, -1)
-
-
 class Entries:
     """Rows of one :class:`Form` by identity; of several for one sample the last one added counts.
 
-    It can be used by several threads. Few rows are sorted anew when some are added: they are apart from the others.
+    It can be used by several threads.
     """
 
     def __init__(self, form: Form) -> None:
         self.form = form
         self._lock = threading.Lock()
-        none: Rows = np.zeros((0, form.width), np.int64)
-        self._old = self._recent = _Sorted(form, none)
-        self._new: list[Rows] = []
+        self._begin(_FEW)
+
+    def _begin(self, room: int) -> None:
+        self._rows: Rows = np.zeros((room, self.form.width), np.int64)
+        self._slots: Rows = np.full(2 * room, -1, np.int64)
+        self._filled = self._count = 0
 
     def __len__(self) -> int:
-        with self._lock:
-            self._settle()
-            return len(self._old.rows) + len(self._recent.rows)
+        return self._count
 
     def mean_bytes(self) -> float:
-        """Bytes of a sample on all edges, on average; 0 where there is none."""
+        """Bytes of a sample on all edges as they are kept, on average; 0 where there is none."""
         with self._lock:
-            self._settle()
-            rows = np.concatenate([self._old.rows, self._recent.rows])
-        return self.form.total(rows) / len(rows) if len(rows) else 0.0
+            rows = self._rows[self._slots[self._slots >= 0]]
+        return self.form.stored(rows) / len(rows) if len(rows) else 0.0
 
     def add(self, rows: Rows) -> None:
         """Add rows."""
-        if len(rows):
-            with self._lock:
-                self._new.append(rows)
+        with self._lock:
+            self._add(rows)
+
+    def _add(self, rows: Rows) -> None:
+        from dali_lab.kernels.cpu import background, lookup
+
+        start, stop = self._filled, self._filled + len(rows)
+        if stop > len(self._rows):
+            former = self._rows[:start]
+            self._begin(1 << (2 * stop - 1).bit_length())
+            self._add(former)
+        self._rows[start:stop] = rows
+        arguments = (self._slots, self._rows, self.form.words, start, stop)
+        insert = lookup.insert_rows if len(rows) > _FEW else functools.partial(background.call, lookup.insert_rows)
+        self._count += int(insert(*arguments))
+        self._filled = stop
 
     def drop(self, rows: Rows) -> None:
         """Take rows out again, whose samples were found to be damaged."""
         with self._lock:
-            self._settle()
-            kept = np.concatenate([self._old.rows, self._recent.rows])
+            kept = self._rows[np.sort(self._slots[self._slots >= 0])]
             for row in rows:
                 kept = kept[~(kept == row).all(axis=1)]
-            self._old, self._recent = _Sorted(self.form, kept), _Sorted(self.form, kept[:0])
+            self._begin(len(self._rows))
+            self._add(kept)
 
     def find(self, identities: Rows) -> tuple[npt.NDArray[np.bool_], Rows]:
         """Which samples there are, ``bool[N]``, and their rows in order."""
-        marks = mixed(identities)
-        with self._lock:
-            self._settle()
-            old, recent = self._old, self._recent
-        rows = np.zeros((len(identities), self.form.width), np.int64)
-        found = np.zeros(len(identities), np.bool_)
-        for level in (old, recent):
-            places = level.places(identities, marks)
-            there = places >= 0
-            rows[there] = level.rows[places[there]]
-            found |= there
-        found &= identities.any(axis=1)
-        return found, rows[found]
+        from dali_lab.kernels.cpu import background, lookup
 
-    def _settle(self) -> None:
-        if not self._new:
-            return
-        recent = _Sorted(self.form, np.concatenate([self._recent.rows, *self._new]))
-        self._new = []
-        if len(recent.rows) > max(_FEW, len(self._old.rows) // 4):
-            self._old = _Sorted(self.form, np.concatenate([self._old.rows, recent.rows]))
-            recent = _Sorted(self.form, recent.rows[:0])
-        self._recent = recent
+        places = np.empty(len(identities), np.int64)
+        identities = np.ascontiguousarray(identities)
+        with self._lock:
+            background.call(lookup.find_rows, self._slots, self._rows, self.form.words, identities, places)
+            found = places >= 0
+            return found, self._rows[places[found]]

@@ -20,13 +20,13 @@ from typing import BinaryIO
 
 import numpy as np
 
-from dali_lab.executor.caching.entries import OFFSET, SUM, Form, Rows
+from dali_lab.executor.caching.entries import OFFSET, STORED, SUM, Form, Rows
 from dali_lab.executor.caching.index_file import INDEX, read_index
 from dali_lab.io.roots import reach_to_write
 from dali_lab.model.errors import ArgumentError
 
 MARK = "dali-lab-cache.json"
-FORMAT = 1
+FORMAT = 2
 ABOUT = "about.json"
 DATA = ".data"
 _IN_USE = 600.0
@@ -275,7 +275,7 @@ def damaged(part: Path) -> tuple[int, int]:
 def _is_whole(file: BinaryIO, form: Form, row: Rows, edge: int) -> bool:
     from dali_lab.kernels.cpu.file_access import sums_plain
 
-    count = form.counts(row, edge)
+    count = row[:, form.at(edge) + STORED].copy()
     file.seek(int(row[0, form.at(edge) + OFFSET]))
     content = np.frombuffer(file.read(int(count[0])), np.uint8)
     if len(content) < count[0]:

@@ -16,7 +16,7 @@ import numpy as np
 from dali_lab.executor.caching.entries import Form, Rows
 
 INDEX = ".index"
-_HEAD = b"DALI Lab cache 1"
+_HEAD = b"DALI Lab cache 2"
 _MARK = 0x6B636F6C62
 _NUMBERS = np.dtype("<i8")
 _MOST_EDGES = 256

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,6 +53,8 @@ class Kept:
         Nodes of the readers among them, with their operators, in order.
     origins
         For each edge the output of a reader whose sources are those of its samples.
+    exposed
+        For each edge whether it leaves the stage, so that a program may write to its batches.
     open
         Makes the store once it is known how long identities are; `None` where it cannot be used.
     """
@@ -61,6 +63,7 @@ class Kept:
     edges: tuple[Edge, ...]
     sources: dict[str, Operator]
     origins: tuple[Edge, ...]
+    exposed: tuple[bool, ...]
     open: Callable[[Form], Store | None]
     store: Store | None = None
     _opened: bool = False
@@ -106,9 +109,11 @@ class Kept:
             dtype, ndim, layout = kind
             first = store.form.shapes_at(number)
             shapes = rows[:, first : first + ndim].copy()
-            batch = place(edge, shapes, dtype, layout) if there.all() else None
-            batch = batch or Batch.allocate(shapes, dtype, layout)
-            good &= store.read(rows, number, batch.addresses)
+            batch = store.lend(rows, number, shapes, dtype, layout)
+            if batch is None:
+                batch = place(edge, shapes, dtype, layout) if there.all() else None
+                batch = batch or Batch.allocate(shapes, dtype, layout)
+                good &= store.read(rows, number, batch.addresses)
             origin = self.origins[number]
             if origin.node in self.sources:
                 names = self.sources[origin.node].batch_sources(calls[origin.node], origin.output)
@@ -127,10 +132,27 @@ class Kept:
         again = self.identities(calls)
         if again is None or self.store is None:
             return
-        identities = np.where((again == identities).all(axis=1)[:, None], identities, 0)
+        changed = (again != identities).any(axis=1)
+        if changed.any():
+            identities = np.where(changed[:, None], 0, identities)
         self.store.put(identities, batches, seconds)
+
+    def apart(self, local: Mapping[Edge, Batch], exports: Sequence[Edge]) -> dict[Edge, Batch]:
+        """Copies of the batches that leave the stage and share memory with what is kept."""
+        kept = [edge for edge, exposed in zip(self.edges, self.exposed, strict=True) if not exposed and edge in local]
+        owners = {id(owner) for edge in kept for owner in local[edge].owners}
+        shared = [edge for edge in exports if edge in local and any(id(each) in owners for each in local[edge].owners)]
+        return {edge: _copied(local[edge]) for edge in shared if edge not in self.edges}
 
     def close(self) -> None:
         """Finish writing."""
         if self.store is not None:
             self.store.close()
+
+
+def _copied(batch: Batch) -> Batch:
+    from dali_lab.kernels.cpu import copy
+
+    made = Batch.allocate(batch.shapes, batch.dtype, batch.layout, batch.sources)
+    copy.copy(batch.addresses, made.addresses, batch.sizes, batch.itemsize)
+    return made

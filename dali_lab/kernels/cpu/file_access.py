@@ -41,6 +41,7 @@ _close = _function("close", _int, _int)
 _lseek = _function("lseek", _long, _int, _long, _int)
 _memcpy = _function("memcpy", _address, _address, _address, _address)
 _pread = _function("pread", _long, _int, _address, _address, _long)
+_pwrite = _function("pwrite", _long, _int, _address, _address, _long)
 _statx = _function("statx", _int, _int, _address, _int, nb_types.uint32, _address)
 _HERE, _SIZE_AND_TIME = -100, 0x240
 """Relative to the current folder, and the fields asked for, as Linux numbers them."""
@@ -168,6 +169,19 @@ def read_ranges(handles: Array, offsets: Array, counts: Array, addresses: Array)
     for i in range(handles.shape[0]):
         if not _read(handles[i], offsets[i], counts[i], addresses[i]):
             return i
+    return handles.shape[0]
+
+
+@kernel
+def write_ranges(handles: Array, offsets: Array, counts: Array, addresses: Array) -> Any:
+    """Write ``counts[i]`` bytes from ``addresses[i]`` on into the open file ``handles[i]``, from ``offsets[i]`` on."""
+    for i in range(handles.shape[0]):
+        done = 0
+        while done < counts[i]:
+            put = _pwrite(handles[i], addresses[i] + done, counts[i] - done, offsets[i] + done)
+            if put <= 0:
+                return i
+            done += put
     return handles.shape[0]
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from dali_lab import Pipeline, fn, formats, pipeline_def
 from dali_lab.cli.entry import main
-from dali_lab.executor.caching import folder_store
+from dali_lab.executor.caching import written_store
 from dali_lab.executor.caching.folder import MARK, make_room, open_folder, parts, used_bytes
 from dali_lab.formats.registry import FORMATS
 from dali_lab.model.errors import ArgumentError, DaliLabError, GraphError
@@ -436,7 +436,7 @@ def test_outputs_that_a_program_writes_to(root: Path, cache: str) -> None:
 
 
 def test_what_waits_to_be_written_is_bounded(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder_store, "PENDING", 20_000)
+    monkeypatch.setattr(written_store, "PENDING", 20_000)
     expected = taken(make(trained, root))
     pipeline = make(trained, root, cache=str(tmp_path / "cache"))
     assert_same(taken(pipeline), expected)
