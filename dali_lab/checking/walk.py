@@ -19,7 +19,7 @@ from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import DaliLabError, GraphError, SampleError
-from dali_lab.operators.readers.list_reader import ListReader, ListSource
+from dali_lab.operators.readers.list_reader import ListReader, ListSource, list_sources
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import find_operator, has_operator
 
@@ -118,7 +118,7 @@ class Walk:
 
     def _open(self) -> dict[str, ListSource]:
         self._pipeline = self._make(self.batch_size)
-        return _list_sources(self._pipeline)
+        return list_sources(self._pipeline._built().sources)
 
     def close(self) -> None:
         """End all work."""
@@ -312,15 +312,10 @@ def _main_output(graph: Graph, reader: str) -> int:
     return 0
 
 
-def _list_sources(pipeline: Pipeline) -> dict[str, ListSource]:
-    sources = pipeline._built().sources
-    return {name: source for name, source in sources.items() if isinstance(source, ListSource)}
-
-
 def _skip(pipeline: Pipeline, count: int) -> None:
     """Let the readers of a pipeline pass over samples."""
     if count:
-        for source in _list_sources(pipeline).values():
+        for source in list_sources(pipeline._built().sources).values():
             source.skip(count)
 
 

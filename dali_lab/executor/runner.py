@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import warnings
 from collections import deque
@@ -17,7 +18,8 @@ from dali_lab.device.interface import Device
 from dali_lab.device.transfer import download, upload
 from dali_lab.executor.bad_samples import BadSample, BadSampleLog, ErrorPolicy, Origin
 from dali_lab.executor.batch_run import BatchRun
-from dali_lab.executor.caching.attaching import MEMORY, OFF, attach_cache
+from dali_lab.executor.caching.attaching import MEMORY, OFF, attach_cache, choosing_for
+from dali_lab.executor.caching.choosing import Choosing
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import output_on_gpu
@@ -101,23 +103,29 @@ class Runner:
         if settings.cache == OFF and device is None and (asked := decoder_cache(graph)) is not None:
             settings = replace(settings, cache=MEMORY, cache_at=asked.node, cache_limit=asked.limit)
             above = asked.above
-        if settings.cache != OFF:
-            graph, part = _with_cache(graph, settings, device is not None)
-        elif device is not None and device.reads_files:
-            graph = direct_reading(graph)
-        self.plan = make_plan(optimized(graph) if settings.optimize else graph, device=device)
-        self.kept = attach_cache(self.plan, part, settings.cache, settings.cache_limit, above, self._epoch_size)
-        self.expected = settings.expectations(len(graph.outputs))
         seeds = dict(seeds) if saved is None else {**seeds, **saved.seeds}
         policy = ErrorPolicy.of(graph, settings.on_error)
-        self.workers = start_workers(self.plan.sources, settings, self.batch_size)
-        self.sources = open_sources(
-            self.plan.sources,
-            seeds,
+        opening = functools.partial(
+            open_sources,
+            seeds=seeds,
             checkpointing=bool(settings.enable_checkpointing),
-            device=self.plan.device,
-            workers=self.workers,
+            device=device,
             tolerates=lambda node: policy is not None and policy.answer(node) != "raise",
+        )
+        choosing: Choosing | None = None
+        if settings.cache != OFF:
+            if device is None and settings.cache_at is None:
+                choosing = choosing_for(settings.cache, settings.cache_limit, opening, seeds)
+            graph, part = _with_cache(graph, settings, device is not None, choosing)
+        elif device is not None and device.reads_files:
+            graph = direct_reading(graph)
+        graph = optimized(graph) if settings.optimize else graph
+        self.plan = make_plan(graph, device=device, operators=choosing.operators if choosing is not None else None)
+        self.kept = attach_cache(self.plan, part, settings.cache, settings.cache_limit, above, self._epoch_size)
+        self.expected = settings.expectations(len(graph.outputs))
+        self.workers = start_workers(self.plan.sources, settings, self.batch_size)
+        self.sources = opening(
+            self.plan.sources, workers=self.workers, opened=choosing.sources if choosing is not None else {}
         )
         self.engine = Engine(
             self.plan,
@@ -419,13 +427,16 @@ class Runner:
             )
 
 
-def _with_cache(graph: Graph, settings: Settings, with_device: bool) -> tuple[Graph, CachedPart | None]:
+def _with_cache(
+    graph: Graph, settings: Settings, with_device: bool, choosing: Choosing | None
+) -> tuple[Graph, CachedPart | None]:
     """The graph with ``cache`` nodes, and the part before them.
 
     Where a person has not said what to keep, and nothing can be kept, the pipeline runs without a cache and a warning.
     """
     try:
-        marked = with_caches(graph, settings.cache_at, with_device=with_device)
+        choose = choosing.choose if choosing is not None else None
+        marked = with_caches(graph, settings.cache_at, with_device=with_device, choose=choose, crop=True)
         return marked, cached_part(marked)
     except GraphError as error:
         if error.code != "nothing_to_cache":

@@ -12,7 +12,7 @@ import contextlib
 import dis
 import functools
 import keyword
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextvars import ContextVar
 from types import CodeType, FrameType
 
@@ -33,6 +33,14 @@ def suggesting(name: str) -> Iterator[None]:
 
 
 _STORES = frozenset({"STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR"})
+
+
+def free_name(taken: Container[str], wanted: str) -> str:
+    """A name that is not taken: the wanted one, or that with a number."""
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
 
 
 def suggested_name(frame: FrameType | None) -> str:

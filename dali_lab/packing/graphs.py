@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.graph.graph import Edge, Graph, Node, bare
+from dali_lab.graph.naming import free_name
 from dali_lab.graph.passes.once import cached_part, with_caches
 from dali_lab.model.dtypes import FLOAT, UINT8
 from dali_lab.model.errors import GraphError
@@ -116,9 +117,7 @@ class Cut:
         moved: dict[Edge, Edge] = {}
 
         def free(wanted: str) -> str:
-            name, number = wanted, 2
-            while name in taken:
-                name, number = f"{wanted}_{number}", number + 1
+            name = free_name(taken, wanted)
             taken.add(name)
             return name
 

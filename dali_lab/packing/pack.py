@@ -24,7 +24,7 @@ from dali_lab.graph.verification import verify
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIDataType
 from dali_lab.model.errors import ArgumentError, FormatError, GraphError, nearest
-from dali_lab.operators.readers.list_reader import ListSource
+from dali_lab.operators.readers.list_reader import ListSource, list_sources
 from dali_lab.packing.components import Component
 from dali_lab.packing.graphs import asked_size, cut
 from dali_lab.packing.shards import FORMS, ShardWriter, shard_path
@@ -255,8 +255,7 @@ class Packing:
                 settings |= {"on_error": "skip", "max_error_rate": 1.0}
             self._pipeline = Pipeline.from_graph(self._cut.computing, **{**settings, "cache": "off"})
             self._pipeline.build()
-        found = self._pipeline._built().sources
-        return {name: source for name, source in found.items() if isinstance(source, ListSource)}
+        return list_sources(self._pipeline._built().sources)
 
     def close(self) -> None:
         """End all work."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
+from dali_lab.executor.caching.choosing import Choosing
 from dali_lab.executor.caching.entries import Form
-from dali_lab.executor.caching.folder import UnusableCacheError, open_folder
-from dali_lab.executor.caching.folder_store import FolderStore
+from dali_lab.executor.caching.folder import UnusableCacheError, open_folder, used_bytes
+from dali_lab.executor.caching.folder_store import FolderStore, free_bytes
 from dali_lab.executor.caching.numerics import numerics
+from dali_lab.executor.caching.rates import OF_MEMORY, rate_of_disk
 from dali_lab.executor.caching.recall import Kept
 from dali_lab.executor.caching.store import MemoryStore, Store
-from dali_lab.executor.plan import Plan, Stage
+from dali_lab.executor.plan import Plan, Stage, Step
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.passes.once import CachedPart, cached_part
 from dali_lab.model.buffers import memory_of_machine
+from dali_lab.schema.source import Source
 
 OFF, MEMORY = "off", "memory"
 """Values of the setting `cache` that name no folder."""
@@ -62,7 +65,9 @@ def attach_cache(
 
     def make(form: Form) -> Store | None:
         if root is None:
-            return MemoryStore(form, limit if limit is not None else memory_of_machine() // _SHARE_OF_MEMORY, above, exposed)
+            return MemoryStore(
+                form, limit if limit is not None else memory_of_machine() // _SHARE_OF_MEMORY, above, exposed
+            )
         try:
             return FolderStore(root, f"{part.meaning}\n{numerics()}", form, limit, samples(), exposed)
         except (UnusableCacheError, OSError) as error:
@@ -75,6 +80,21 @@ def attach_cache(
     stage.kept = Kept(len(inside), part.exports, sources, origins, exposed, make)
     _never_deferred(stage, part)
     return stage.kept
+
+
+def choosing_for(
+    cache: str, limit: int | None, opening: Callable[[Sequence[Step]], dict[str, Source]], seeds: Mapping[str, int]
+) -> Choosing | None:
+    """What chooses the place of a cache; `None` where the cache cannot be used, which is told of later."""
+    if cache == MEMORY:
+        room = limit if limit is not None else memory_of_machine() // _SHARE_OF_MEMORY
+        return Choosing(opening, seeds, lambda nbytes: 2 * OF_MEMORY, room)
+    try:
+        root = open_folder(cache)
+    except UnusableCacheError:
+        return None
+    room = free_bytes(root) if limit is None else min(limit, used_bytes(root) + free_bytes(root))
+    return Choosing(opening, seeds, lambda nbytes: rate_of_disk(root, nbytes) / 2, room, root)
 
 
 def _never_deferred(stage: Stage, part: CachedPart) -> None:

@@ -29,6 +29,8 @@ MARK = "dali-lab-cache.json"
 FORMAT = 2
 ABOUT = "about.json"
 DATA = ".data"
+CHOICE = ".choice.json"
+"""End of the name of a file that tells what was chosen to be kept of a graph, for all that share the folder."""
 _IN_USE = 600.0
 """Seconds since files were last opened in which nothing of them is given up for others."""
 _FORGOTTEN = 7 * 86400.0
@@ -234,6 +236,8 @@ def remove(root: Path) -> None:
                     file.unlink(missing_ok=True)
             with contextlib.suppress(OSError):
                 path.rmdir()
+    for file in root.glob(f"*{CHOICE}"):
+        file.unlink(missing_ok=True)
     (root / MARK).unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         root.rmdir()

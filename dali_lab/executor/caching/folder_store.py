@@ -142,7 +142,11 @@ class FolderStore(WrittenStore):
         return whole
 
     def _each(
-        self, move: Callable[[int, int, int, int, threading.Lock], bool], handles: Rows, offsets: Rows, counts: Rows,
+        self,
+        move: Callable[[int, int, int, int, threading.Lock], bool],
+        handles: Rows,
+        offsets: Rows,
+        counts: Rows,
         addresses: Rows,
     ) -> int:
         """Read or write pieces of files one by one in Python; returns how many were done before one failed."""

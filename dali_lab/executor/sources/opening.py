@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from dali_lab.executor.plan import Step
@@ -60,21 +61,26 @@ def open_sources(
     *,
     checkpointing: bool,
     device: Device | None,
-    workers: WorkerPool | None,
+    workers: WorkerPool | None = None,
     tolerates: Callable[[str], bool] = lambda node: False,
+    opened: Mapping[str, Source] = MappingProxyType({}),
 ) -> dict[str, Source]:
-    """The sources of steps by node, finite ones first; `tolerates` tells at which nodes samples may fail.
+    """The sources of steps by node, finite ones first.
+
+    `tolerates` tells at which nodes samples may fail; `opened` are sources that are there already.
 
     Raises
     ------
     DaliLabError
         If a source does not find its data, with the node and the user's line.
     """
-    opened = {}
+    found = dict(opened)
     for step in steps:
+        if step.node.id in opened:
+            continue
         seed = seeds.get(step.node.id, -1)
         try:
-            opened[step.node.id] = source = open_source(
+            found[step.node.id] = source = open_source(
                 step.operator,
                 seed,
                 checkpointing=checkpointing,
@@ -87,7 +93,7 @@ def open_sources(
             raise
         if checkpointing and isinstance(source, PythonInput):
             source.warn_of_state()
-    return dict(sorted(opened.items(), key=lambda item: not item[1].ends))
+    return dict(sorted(found.items(), key=lambda item: not item[1].ends))
 
 
 def start_workers(steps: Iterable[Step], settings: Settings, batch_size: int) -> WorkerPool | None:

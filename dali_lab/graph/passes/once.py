@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,12 +16,29 @@ import numpy as np
 
 from dali_lab.graph.graph import Edge, Graph, Node, bare
 from dali_lab.graph.meaning import compared_arguments
+from dali_lab.graph.naming import free_name
+from dali_lab.graph.passes.matching import fused_name, only_consumer
 from dali_lab.graph.scopes import node_scopes
 from dali_lab.model.errors import GraphError, nearest
 from dali_lab.schema.registry import find_operator
 
 _CACHE = "cache"
-_WITHOUT_MEANING = frozenset({"name", "preserve", "bytes_per_sample_hint", "seed", "stands_for", "on_error", "_merged"})
+_WITHOUT_MEANING = frozenset(
+    {
+        "name",
+        "preserve",
+        "bytes_per_sample_hint",
+        "seed",
+        "stands_for",
+        "on_error",
+        "_merged",
+        "resize_node",
+        "crop_node",
+    }
+)
+_CROPPING = ("crop", "crop_d", "crop_h", "crop_w", "crop_pos_x", "crop_pos_y", "crop_pos_z", "rounding")
+_EPOCHS = 10
+"""Epochs that a training goes on for, where costs of the first one are weighed against gains of the others."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +115,56 @@ def _own_reason(node: Node, scope: int, with_device: bool) -> str:
     return f"the results of '{node.id}' (fn.{node.op}) do not depend on the sample's file alone"
 
 
-def with_caches(graph: Graph, at: str | None = None, *, with_device: bool = False) -> Graph:
+@dataclass(frozen=True)
+class Costs:
+    """What was measured of some samples of a graph whose decoders are divided.
+
+    Attributes
+    ----------
+    seconds
+        Time that each node took for a sample.
+    nbytes
+        Bytes of a sample on each edge.
+    samples
+        How many samples an epoch has; 0 where it is not known.
+    rate
+        Bytes a second that are read from the cache.
+    room
+        Bytes that may be kept.
+    """
+
+    seconds: Mapping[str, float]
+    nbytes: Mapping[Edge, float]
+    samples: int
+    rate: float
+    room: float
+
+    def saved(self, graph: Graph, name: str) -> float:
+        """Seconds that are saved for each sample, all epochs together, if a node's results are kept."""
+        nbytes = sum(size for edge, size in self.nbytes.items() if edge.node == name)
+        made = sum(self.seconds.get(each, 0.0) for each in _needed(graph, [name]))
+        share = min(1.0, self.room / max(1.0, nbytes * self.samples)) if self.samples else 1.0
+        return share * ((_EPOCHS - 1) * made - _EPOCHS * nbytes / self.rate)
+
+
+Choose = Callable[[Graph, Sequence[str]], "list[str] | None"]
+"""Chooses among nodes of a graph that give the same in every epoch those whose results are kept; `None` cannot say."""
+
+
+def with_caches(
+    graph: Graph,
+    at: str | None = None,
+    *,
+    with_device: bool = False,
+    choose: Choose | None = None,
+    crop: bool = False,
+) -> Graph:
     """The graph with ``cache`` nodes where results are to be kept.
 
-    They stand behind the node `at`; else where the graph has ``cache`` nodes already; else behind the last nodes that
-    decode or resize without change. A decoder of random regions decodes whole pictures for them, out of which the same
-    regions are cut.
+    They stand behind the node `at`; else where the graph has ``cache`` nodes already; else where `choose` says; else
+    behind the last nodes that decode or resize without change. A decoder of random regions decodes whole pictures for
+    them, out of which the same regions are cut. With `crop`, resized pictures that are cropped in the same way in every
+    epoch are cropped before.
 
     Raises
     ------
@@ -126,11 +187,62 @@ def with_caches(graph: Graph, at: str | None = None, *, with_device: bool = Fals
         if halves is not None and fed and placed:
             graph, _ = _cut_in_two(graph, name, halves)
     reasons = never_changing(graph, with_device=with_device)
-    worth = [name for name in graph.order() if not reasons[name] and _is_work(graph.nodes[name])]
-    if not worth:
+    read = _read(graph, reasons)
+    worth = [name for name in read if _is_work(graph.nodes[name])]
+    if not worth and (choose is None or not read):
         first = next((reason for reason in reasons.values() if reason), "nothing is decoded or resized")
         raise GraphError(f"there is nothing to keep in a cache: {first}", code="nothing_to_cache")
-    return _behind(graph, [name for name in worth if not _feeds(graph, name, worth)])
+    names = (choose(graph, read) if choose is not None else None) or worth
+    if not names:
+        raise GraphError("there is nothing to keep in a cache: nothing is decoded or resized", code="nothing_to_cache")
+    last = [name for name in names if not _feeds(graph, name, names)]
+    for name in last if crop else ():
+        graph = _cropped(graph, name)
+    return _behind(graph, last)
+
+
+def _read(graph: Graph, reasons: Mapping[str, str]) -> list[str]:
+    """The nodes behind readers whose results are the same in every epoch, in order."""
+    sources = {name for name, node in graph.nodes.items() if find_operator(node.op).source}
+    return [
+        name for name in graph.order() if not reasons[name] and name not in sources and sources & _needed(graph, [name])
+    ]
+
+
+def most_saving(graph: Graph, read: Sequence[str], costs: Costs) -> list[str]:
+    """For each of the last nodes that never change, the one that saves most if it is kept: itself, or one before it."""
+    chosen = []
+    for last in read:
+        if any(last in {edge.node for edge in graph.nodes[other].edges()} for other in read):
+            continue
+        before = [name for name in read if name in _needed(graph, [last])]
+        chosen.append(max(before, key=lambda name: costs.saved(graph, name)))
+    return list(dict.fromkeys(chosen))
+
+
+def _cropped(graph: Graph, name: str) -> Graph:
+    """The graph with a resize that gives no more than its one consumer crops, if that is the same in every epoch."""
+    node, user = graph.nodes[name], only_consumer(graph, name)
+    if user is None or user.op != "crop_mirror_normalize" or fused_name(node) != "_resize_normalize":
+        return graph
+    window = {key: value for key, value in user.arguments.items() if key in _CROPPING}
+    inside = user.arguments.get("out_of_bounds_policy", "error") == "error"
+    decoded = node.inputs and find_operator(graph.nodes[node.inputs[0].node].op).decodes
+    if not window or not inside or not decoded or any(key in _CROPPING for key in user.connections):
+        return graph
+    first = node.replaced(
+        op="_resize_window",
+        arguments={
+            "resize": node.op,
+            "resize_node": name,
+            "resize_arguments": {key: value for key, value in node.arguments.items() if key != "on_error"},
+            "crop_node": user.id,
+            "crop_arguments": window,
+        },
+        connections={f"resize.{key}": edge for key, edge in node.connections.items()},
+    )
+    rest = {key: value for key, value in user.arguments.items() if key not in _CROPPING}
+    return graph.with_node(first).with_node(user.replaced(arguments=rest))
 
 
 def _is_work(node: Node) -> bool:
@@ -163,7 +275,7 @@ def _behind(graph: Graph, names: Iterable[str]) -> Graph:
         used = {bare(edge) for node in graph.nodes.values() for edge in node.edges() if edge.node == name}
         used |= {bare(edge) for edge in graph.outputs if edge.node == name}
         added = {
-            edge: Node(_free_name(graph, f"{name}_kept{edge.output or ''}"), _CACHE, inputs=(edge,))
+            edge: Node(free_name(graph.nodes, f"{name}_kept{edge.output or ''}"), _CACHE, inputs=(edge,))
             for edge in sorted(used)
         }
 
@@ -186,7 +298,7 @@ def _cut_in_two(graph: Graph, name: str, halves: tuple[str, str]) -> tuple[Graph
     node = graph.nodes[name]
     decoding, cutting = (find_operator(half).argument_table for half in halves)
     first = Node(
-        _free_name(graph, f"{name}_whole"),
+        free_name(graph.nodes, f"{name}_whole"),
         halves[0],
         node.device,
         node.inputs,
@@ -210,13 +322,6 @@ def _cut_in_two(graph: Graph, name: str, halves: tuple[str, str]) -> tuple[Graph
     for other, kept in graph.nodes.items():
         nodes.update({first.id: first, name: second} if other == name else {other: kept})
     return graph.replaced(nodes=nodes), first.id
-
-
-def _free_name(graph: Graph, wanted: str) -> str:
-    name, number = wanted, 2
-    while name in graph.nodes:
-        name, number = f"{wanted}_{number}", number + 1
-    return name
 
 
 def _needed(graph: Graph, names: Iterable[str]) -> set[str]:
@@ -255,6 +360,18 @@ def cached_part(graph: Graph) -> CachedPart | None:
     leaving |= {bare(edge) for edge in graph.outputs if edge.node in inside}
     exports = tuple(sorted(leaving, key=lambda edge: (nodes.index(edge.node), edge.output)))
     return CachedPart(nodes, sources, exports, _meaning(graph, nodes, exports))
+
+
+def meaning_of(graph: Graph, names: Iterable[str]) -> str:
+    """Text that is the same for the parts of graphs up to nodes that do the same, whatever they are called.
+
+    Raises
+    ------
+    GraphError
+        If an argument in it has no meaning outside of this process.
+    """
+    inside = _needed(graph, names)
+    return _meaning(graph, tuple(name for name in graph.order() if name in inside), ())
 
 
 def _meaning(graph: Graph, nodes: tuple[str, ...], exports: Iterable[Edge]) -> str:

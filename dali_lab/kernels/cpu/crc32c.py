@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dali_lab.kernels.arrays import Array
+from dali_lab.kernels.cpu import background
 from dali_lab.kernels.cpu.memory import kernel
 
 _POLYNOMIAL = 0x82F63B78
@@ -35,5 +36,5 @@ def masked_crc32c(data: bytes) -> int:
 
     Source: ``tensorflow/tsl/lib/hash/crc32c.h``, ``Mask``.
     """
-    found = int(_remainder(np.frombuffer(data, np.uint8), TABLE)) & 0xFFFFFFFF
+    found = int(background.call(_remainder, np.frombuffer(bytearray(data), np.uint8), TABLE)) & 0xFFFFFFFF
     return ((found >> 15 | found << 17) + _MASK) & 0xFFFFFFFF

@@ -10,6 +10,8 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, UINT8, numpy_dtype
+from dali_lab.model.errors import DaliLabError
+from dali_lab.operators.geometry.crop import Crop
 from dali_lab.operators.geometry.crop_mirror_normalize import CropMirrorNormalize
 from dali_lab.operators.geometry.resizing import Resizing
 from dali_lab.operators.geometry.windows import crop_windows, within
@@ -126,7 +128,12 @@ class ResizeNormalize(Operator):
         if data.undecoded is not None:
             data = data.undecoded.decode()
         (resized,) = run_operator(self.first, replace(first, place=None), [data], 1)
-        (result,) = run_operator(self.second, second, [resized], 1)
+        return self._run_second(second, resized)
+
+    def _run_second(self, call: Call, resized: Batch) -> Batch:
+        from dali_lab.schema.running import run_operator
+
+        (result,) = run_operator(self.second, call, [resized], 1)
         return result
 
     @staticmethod
@@ -136,3 +143,39 @@ class ResizeNormalize(Operator):
             name.partition(".")[2]: batch for name, batch in call.batches.items() if name.startswith(f"{prefix}.")
         }
         return replace(call, operator=operator, batches=batches)
+
+
+@register
+class ResizeWindow(ResizeNormalize):
+    """A resize and the window that a crop_mirror_normalize behind it cuts, without what that does to the window."""
+
+    name = "_resize_window"
+    schema_name = "_ResizeWindow"
+    on_gpu = False
+    takes_undecoded = False
+    resizes = True
+    tested_elsewhere = "tests/unit/pipeline/test_cache.py"
+    arguments = (
+        *(argument for argument in ResizeNormalize.arguments if argument.name != "normalize_arguments"),
+        Arg("crop_node", "string"),
+        Arg("crop_arguments", "object"),
+    )
+
+    def __init__(
+        self, values: Mapping[str, Any], connected: Iterable[str] = (), node: str = "", device: str = "cpu"
+    ) -> None:
+        window = values["crop_arguments"]
+        plain = {**window, "dtype": UINT8, "output_layout": "HWC"}
+        super().__init__({**values, "normalize_arguments": plain}, connected, node, device)
+        self.second.node = values["crop_node"]
+        self._crop = Crop(window, (), values["crop_node"], device)
+
+    def _run_second(self, call: Call, resized: Batch) -> Batch:
+        from dali_lab.schema.running import run_operator
+
+        try:
+            (result,) = run_operator(self._crop, replace(call, operator=self._crop), [resized], 1)
+        except DaliLabError as error:
+            error.operator = self.second.name
+            raise
+        return result

@@ -390,6 +390,11 @@ class ListSource(Source):
         return places if self._kept is None else self._kept[places]
 
 
+def list_sources(sources: Mapping[str, Source]) -> dict[str, ListSource]:
+    """The sources among these that know the list of their samples."""
+    return {name: source for name, source in sources.items() if isinstance(source, ListSource)}
+
+
 def check_alike(call: Call, output: int, arrays: Sequence[npt.NDArray[np.generic]], sources: Sequence[str]) -> None:
     """Check that the arrays read for an output can form a batch.
 

@@ -16,8 +16,6 @@ from dali_lab.io.files import read_file
 FRAME = 16
 """Bytes of a record of TensorFlow beside its content: 8 of its length, 4 of a checksum before it and 4 behind it."""
 
-_POLYNOMIAL = 0x82F63B78
-
 
 class RecordError(ValueError):
     """A record file or its index that is damaged."""
@@ -83,11 +81,6 @@ def are_records(start: bytes) -> bool:
     """Whether a file that begins with these bytes holds records of TensorFlow: the first length has its checksum."""
     if len(start) < 12:
         return False
-    crc = 0xFFFFFFFF
-    for byte in start[:8]:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (_POLYNOMIAL if crc & 1 else 0)
-    crc ^= 0xFFFFFFFF
-    masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-    return bool(struct.unpack_from("<I", start, 8)[0] == masked)
+    from dali_lab.kernels.cpu.crc32c import masked_crc32c
+
+    return bool(struct.unpack_from("<I", start, 8)[0] == masked_crc32c(start[:8]))
