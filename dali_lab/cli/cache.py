@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from typing import Any
 
 from dali_lab.cli.options import Commands
 
@@ -19,19 +20,18 @@ def add(commands: Commands) -> None:
         ("rm", _remove, "remove a cache; other files in its folder are left"),
     ):
         task = tasks.add_parser(name, help=text)
-        task.add_argument("folder", metavar="FOLDER", help="the cache folder")
+        task.add_argument("folder", metavar="FOLDER", help="the cache folder, or its URL")
         task.set_defaults(function=function)
 
 
 def _list(options: argparse.Namespace) -> int:
-    from dali_lab.executor.caching.folder import existing, parts
-
     total = 0
-    for part in parts(existing(options.folder)):
+    kind, root = _existing(options.folder)
+    for part in kind.parts(root):
         total += part.nbytes
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(part.used))
         print(
-            f"{part.path.name[:12]}  {part.samples:,} samples, {part.nbytes / 1e6:,.1f} MB,"
+            f"{part.name[:12]}  {part.samples:,} samples, {part.nbytes / 1e6:,.1f} MB,"
             f" {part.seconds:,.1f} s to compute, last used {used}: {_operators(part.meaning)}"
         )
     print(f"{total / 1e6:,.1f} MB in {options.folder}")
@@ -48,20 +48,27 @@ def _operators(meaning: str) -> str:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from dali_lab.executor.caching.folder import damaged, existing, parts
-
     wrong = 0
-    for part in parts(existing(options.folder)):
-        whole, bad = damaged(part.path)
+    kind, root = _existing(options.folder)
+    for part in kind.parts(root):
+        whole, bad = kind.damaged(root, part.name)
         wrong += bad
-        print(f"{part.path.name[:12]}  {whole:,} samples are whole, {bad:,} damaged")
+        print(f"{part.name[:12]}  {whole:,} samples are whole, {bad:,} damaged")
     if wrong:
         print("Damaged samples are never used: the next run computes them again.")
     return 1 if wrong else 0
 
 
 def _remove(options: argparse.Namespace) -> int:
-    from dali_lab.executor.caching.folder import existing, remove
-
-    remove(existing(options.folder))
+    kind, root = _existing(options.folder)
+    kind.remove(root)
     return 0
+
+
+def _existing(place: str) -> tuple[Any, Any]:
+    """The functions for a cache, which are those of folders or of object stores, and where it is."""
+    from dali_lab.executor.caching import folder, remote_folder
+    from dali_lab.io.locations import canonical, is_remote
+
+    kind = remote_folder if is_remote(place) else folder
+    return kind, kind.existing(canonical(place))

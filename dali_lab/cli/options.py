@@ -69,7 +69,7 @@ def pipeline_options(parser: argparse.ArgumentParser) -> None:
         "--cache",
         default=None,
         metavar="WHERE",
-        help="keep what is the same in every epoch: memory, or a folder (default: off)",
+        help="keep what is the same in every epoch: memory, a folder, or a URL (default: off)",
     )
     parser.add_argument("--cache-limit", type=positive, default=None, metavar="BYTES", help="most bytes of the cache")
     parser.add_argument("--cache-at", default=None, metavar="NODE", help="the node whose results are kept")

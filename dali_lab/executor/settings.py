@@ -11,6 +11,7 @@ from typing import Any
 from dali_lab.executor.bad_samples import DEFAULT_RATE, ON_ERROR, OnError
 from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy
 from dali_lab.graph.settings import RANGES, checked
+from dali_lab.io.locations import canonical, credentials_in
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 from dali_lab.model.user_code import user_line
@@ -196,18 +197,22 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
 
 
 def _cache(value: object) -> str:
-    """``"off"``, ``"memory"`` or the path of a folder."""
+    """``"off"``, ``"memory"``, the path of a folder, or its URL."""
     if value is None:
         return "off"
     if not isinstance(value, (str, os.PathLike)):
         raise ArgumentTypeError(
-            f'takes "off", "memory" or a folder, got {value!r:.60}', argument="cache", origin=user_line()
+            f'takes "off", "memory", a folder or a URL, got {value!r:.60}', argument="cache", origin=user_line()
         )
     text = os.fspath(value)
-    if not isinstance(text, str) or not text or "\0" in text or "://" in text:
+    if not isinstance(text, str) or not text or "\0" in text:
         raise ArgumentError(
-            f'{text!r:.200} is none of "off", "memory" and a folder of this machine',
+            f'{text!r:.200} is none of "off", "memory", a folder and a URL', argument="cache", origin=user_line()
+        )
+    if said := credentials_in(text):
+        raise ArgumentError(
+            f"the URL has {said}; keep credentials where the tools of the store look for them",
             argument="cache",
             origin=user_line(),
         )
-    return text
+    return canonical(text)

@@ -96,12 +96,13 @@ class Pipeline(PipelineReport, PipelineFiles):
         :class:`~dali_lab.executor.bad_samples.TooManyBadSamples` that names the first ones.
     cache
         Where results that are the same in every epoch are kept, so that they are computed once: ``"memory"``, or a
-        folder that later runs and other processes share. By default ``"off"``. Batches are the same to the bit.
+        folder, or the URL of one in an object store, that later runs and other processes share. By default ``"off"``.
+        Batches are the same to the bit.
     cache_limit
         Most bytes of the cache; by default a quarter of the memory, or what the disk has room for.
     cache_at
-        Name of the node whose results are kept; by default those of the ``fn.cache`` in the graph, or else of the last
-        nodes that decode or resize in the same way in every epoch.
+        Name of the node whose results are kept; by default those of the ``fn.cache`` in the graph, or else of the
+        nodes that save most time for their bytes, as measured.
     """
 
     def __init__(

@@ -5,22 +5,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from dali_lab.executor.caching.choosing import Choosing
 from dali_lab.executor.caching.entries import Form
-from dali_lab.executor.caching.folder import UnusableCacheError, open_folder, used_bytes
+from dali_lab.executor.caching.folder import UnusableCacheError, open_folder, used_bytes, write_new
 from dali_lab.executor.caching.folder_store import FolderStore, free_bytes
 from dali_lab.executor.caching.numerics import numerics
-from dali_lab.executor.caching.rates import OF_MEMORY, rate_of_disk
+from dali_lab.executor.caching.rates import rate_of_disk
 from dali_lab.executor.caching.recall import Kept
 from dali_lab.executor.caching.store import MemoryStore, Store
 from dali_lab.executor.plan import Plan, Stage, Step
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.passes.once import CachedPart, cached_part
+from dali_lab.io.locations import is_remote
 from dali_lab.model.buffers import memory_of_machine
 from dali_lab.schema.source import Source
 
 OFF, MEMORY = "off", "memory"
 """Values of the setting `cache` that name no folder."""
+_IN_MEMORY, _IN_FILES, _IN_STORES = 1e-10, 1e-9, 1e-8
+"""Seconds that it takes to keep a byte, to copy and check it where it comes from files, and to have it from a store."""
 _SHARE_OF_MEMORY = 4
 """The part of the machine's memory that a cache in memory may take by default: one of so many."""
 
@@ -53,24 +58,17 @@ def attach_cache(
     inside = [step for step in stage.steps if step.node.id in names]
     if len(inside) < sum(step.node.id in names for step in plan.steps()):
         return None
-    root = None
-    if cache != MEMORY:
-        try:
-            root = open_folder(cache)
-        except UnusableCacheError as error:
-            warnings.warn(f"training goes on without a cache: {error}", RuntimeWarning, stacklevel=2)
-            return None
-
+    try:
+        open_store = _opened(cache, limit, above)
+    except UnusableCacheError as error:
+        warnings.warn(f"training goes on without a cache: {error}", RuntimeWarning, stacklevel=2)
+        return None
     exposed = tuple(edge in stage.exports for edge in part.exports)
 
     def make(form: Form) -> Store | None:
-        if root is None:
-            return MemoryStore(
-                form, limit if limit is not None else memory_of_machine() // _SHARE_OF_MEMORY, above, exposed
-            )
         try:
-            return FolderStore(root, f"{part.meaning}\n{numerics()}", form, limit, samples(), exposed)
-        except (UnusableCacheError, OSError) as error:
+            return open_store(f"{part.meaning}\n{numerics()}", form, samples(), exposed)
+        except OSError as error:
             warnings.warn(f"training goes on without a cache: {error}", RuntimeWarning, stacklevel=2)
             return None
 
@@ -82,19 +80,65 @@ def attach_cache(
     return stage.kept
 
 
+OpenStore = Callable[[str, Form, int, Sequence[bool]], Store]
+"""Opens the store of a meaning, for rows of a form, of so many samples, some edges of which are outputs."""
+
+
+def _opened(cache: str, limit: int | None, above: int) -> OpenStore:
+    """Open a cache as far as it can be without knowing what is kept.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no cache folder.
+    UnusableCacheError
+        If it cannot be used now.
+    """
+    if cache == MEMORY:
+        most = limit if limit is not None else memory_of_machine() // _SHARE_OF_MEMORY
+        return lambda meaning, form, samples, exposed: MemoryStore(form, most, above, exposed)
+    if is_remote(cache):
+        from dali_lab.executor.caching.remote_folder import open_folder as open_remote
+        from dali_lab.executor.caching.remote_store import RemoteStore
+
+        url = open_remote(cache)
+        return lambda meaning, form, samples, exposed: RemoteStore(url, meaning, form, limit, samples, exposed)
+    root = open_folder(cache)
+    return lambda meaning, form, samples, exposed: FolderStore(root, meaning, form, limit, samples, exposed)
+
+
 def choosing_for(
     cache: str, limit: int | None, opening: Callable[[Sequence[Step]], dict[str, Source]], seeds: Mapping[str, int]
 ) -> Choosing | None:
     """What chooses the place of a cache; `None` where the cache cannot be used, which is told of later."""
     if cache == MEMORY:
-        room = limit if limit is not None else memory_of_machine() // _SHARE_OF_MEMORY
-        return Choosing(opening, seeds, lambda nbytes: 2 * OF_MEMORY, room)
+        most = limit if limit is not None else memory_of_machine() // _SHARE_OF_MEMORY
+        return Choosing(opening, seeds, lambda nbytes: _IN_MEMORY, most)
     try:
+        if is_remote(cache):
+            from dali_lab.executor.caching import remote_folder
+
+            url = remote_folder.open_folder(cache)
+            return Choosing(
+                opening,
+                seeds,
+                lambda nbytes: _IN_STORES,
+                np.inf if limit is None else limit,
+                lambda name: remote_folder.known(f"{url}/{name}"),
+                lambda name, content: remote_folder.put(f"{url}/{name}", content),
+            )
         root = open_folder(cache)
     except UnusableCacheError:
         return None
     room = free_bytes(root) if limit is None else min(limit, used_bytes(root) + free_bytes(root))
-    return Choosing(opening, seeds, lambda nbytes: rate_of_disk(root, nbytes) / 2, room, root)
+    return Choosing(
+        opening,
+        seeds,
+        lambda nbytes: _IN_FILES + 1 / rate_of_disk(root, nbytes),
+        room,
+        lambda name: (root / name).read_bytes(),
+        lambda name, content: write_new(root / name, content),
+    )
 
 
 def _never_deferred(stage: Stage, part: CachedPart) -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -23,8 +20,8 @@ from dali_lab.operators.readers.list_reader import list_sources
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.source import Source
 
-_TRIED = 8
-"""Samples that are computed to measure the nodes."""
+_TRIED, _TIMES = 4, 3
+"""Samples that are computed to measure the nodes, and how often: the first time kernels are loaded."""
 
 
 class Choosing:
@@ -36,12 +33,12 @@ class Choosing:
         Opens the sources of some steps.
     seeds
         Seed of each node.
-    rate
-        Tells how many bytes a second are read from a cache of so many bytes in all.
+    per_byte
+        Tells how many seconds it takes to keep a byte and to read it again, in a cache of so many bytes in all.
     room
         Bytes that may be kept.
-    root
-        The cache folder, if it is one: what is chosen is written there, and holds for all that use the folder.
+    load, save
+        Read and write a small file of the cache, in which the choice stands for all that share it.
 
     Attributes
     ----------
@@ -53,12 +50,13 @@ class Choosing:
         self,
         open_sources: Callable[[Sequence[Step]], dict[str, Source]],
         seeds: Mapping[str, int],
-        rate: Callable[[float], float],
+        per_byte: Callable[[float], float],
         room: float,
-        root: Path | None = None,
+        load: Callable[[str], bytes | None] = lambda name: None,
+        save: Callable[[str, bytes], None] = lambda name, content: None,
     ) -> None:
-        self._open, self._seeds, self._rate, self._room = open_sources, seeds, rate, room
-        self._root = root
+        self._open, self._seeds, self._per_byte, self._room = open_sources, seeds, per_byte, room
+        self._load, self._save = load, save
         self.operators: dict[str, Operator] = {}
         self.sources: dict[str, Source] = {}
 
@@ -66,30 +64,37 @@ class Choosing:
         """The nodes among these whose results are to be kept; `None` where it cannot be measured."""
         from dali_lab.kernels.cpu import background
 
-        path = self._root / f"{_mark(graph, names)}{CHOICE}" if self._root is not None else None
-        found = _remembered(path, names)
+        name = f"{_mark(graph, names)}{CHOICE}"
+        found = self._remembered(name, names)
         if found is not None:
             return found
         costs = self.measure(graph, names)
         if costs is None:
             return None
         found = most_saving(graph, names, costs)
-        if path is not None and not background.busy():  # while kernels are compiled, slower ways are measured
-            _remember(path, [names.index(name) for name in found])
-            found = _remembered(path, names) or found
+        if not background.busy():  # while kernels are compiled, slower ways are measured
+            with contextlib.suppress(OSError):
+                self._save(name, json.dumps([names.index(each) for each in found]).encode())
+            found = self._remembered(name, names) or found  # another process may have been first
         return found
+
+    def _remembered(self, name: str, names: Sequence[str]) -> list[str] | None:
+        """The nodes that were chosen before; `None` where none were."""
+        with contextlib.suppress(OSError, ValueError, TypeError, IndexError):
+            content = self._load(name)
+            if content is not None:
+                return [names[int(place)] for place in json.loads(content)] or None
+        return None
 
     def measure(self, graph: Graph, names: Sequence[str]) -> Costs | None:
         """Compute some samples at these nodes; `None` where that fails or the readers have no list."""
         edges = [
             Edge(name, output)
             for name in names
-            for output in range(1 + max((e.output for e in graph.edges() if e.node == name), default=0))
+            for output in range(1 + max((edge.output for edge in graph.edges() if edge.node == name), default=0))
         ]
         plan = make_plan(graph.replaced(outputs=tuple(edges)), edges)
-        if any(
-            step.operator.value("lazy_init") for step in plan.sources if "lazy_init" in step.operator.argument_table
-        ):
+        if any(step.operator.values.get("lazy_init") for step in plan.sources):
             return None
         self.sources = self._open(plan.sources)
         self.operators = {step.node.id: step.operator for step in plan.sources}
@@ -97,40 +102,25 @@ class Choosing:
         if len(lists) < len(plan.sources):
             return None
         samples = max(source.meta()["epoch_size"] for source in lists.values())
+        places = np.linspace(0, samples - 1, _TRIED, dtype=np.int64)
+        draws = {name: source.chosen(places, _TRIED) for name, source in lists.items()}
         pool = InlinePool()
         engine = Engine(plan, 1, self._seeds, memory=True, pool=pool)
+        runs: list[Mapping[str, float]] = []
         try:
-            for count in (1, _TRIED):  # the first one loads kernels
-                engine.seconds.clear()
-                places = np.linspace(0, samples - 1, count, dtype=np.int64)
-                draws = {name: source.chosen(places, count) for name, source in lists.items()}
-                run = engine.submit(0, count, draws)
+            for number in range(_TIMES):
+                run = engine.submit(number, _TRIED, draws)
                 pool.run()
                 run.wait()
                 if run.failures:
                     return None
+                runs.append(run.seconds)
         finally:
             pool.close()
-        seconds = {name: spent / _TRIED for name, spent in engine.seconds.items()}
+        seconds = {name: min(each[name] for each in runs) / _TRIED for name in runs[0]}
         nbytes = {edge: total / _TRIED for edge, (total, _) in (engine.memory or {}).items()}
-        largest = max((size for edge, size in nbytes.items() if edge in edges), default=0.0)
-        return Costs(seconds, nbytes, samples, self._rate(largest * samples), self._room)
-
-
-def _remembered(path: Path | None, names: Sequence[str]) -> list[str] | None:
-    """The nodes that were chosen before; `None` where none were."""
-    if path is not None:
-        with contextlib.suppress(OSError, ValueError, TypeError, IndexError):
-            return [names[int(place)] for place in json.loads(path.read_bytes())] or None
-    return None
-
-
-def _remember(path: Path, places: Sequence[int]) -> None:
-    """Write down what was chosen, unless another process has done so meanwhile."""
-    with contextlib.suppress(OSError), tempfile.TemporaryDirectory(dir=path.parent, prefix=path.name) as folder:
-        whole = Path(folder) / "choice"
-        whole.write_text(json.dumps(places))
-        os.link(whole, path)
+        largest = max((nbytes.get(edge, 0.0) for edge in edges), default=0.0)
+        return Costs(seconds, nbytes, samples, self._per_byte(largest * samples), self._room)
 
 
 def _mark(graph: Graph, names: Sequence[str]) -> str:

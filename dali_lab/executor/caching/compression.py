@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dali_lab.executor.caching.entries import LZ4, NONE, ZSTD, Rows
 from dali_lab.model.batch import Batch
@@ -89,10 +89,10 @@ class Compression:
 
         encode = imagecodecs.lz4_encode if codec == LZ4 else imagecodecs.zstd_encode
         plain = _bytes_at(batch, counts)
-        packed = [np.frombuffer(encode(each, level=1), np.uint8) if len(each) else each for each in plain]
+        packed = [encode(each, level=1) if len(each) else b"" for each in plain]
         smaller = np.array([len(one) < len(other) for one, other in zip(packed, plain, strict=True)], np.bool_)
         best = [one if less else other for one, other, less in zip(packed, plain, smaller.tolist(), strict=True)]
-        found = Batch.of(best, dtype=UINT8)
+        found = Batch.of([np.frombuffer(each, np.uint8) for each in best], dtype=UINT8)
         found.owners = (*found.owners, *batch.owners)
         return found, np.where(smaller, codec, NONE)
 
@@ -110,12 +110,10 @@ def unpack(codec: int, source: int, count: int, target: int, size: int) -> bool:
     return len(found) == size
 
 
-def _bytes_at(batch: Batch, counts: Rows) -> list[npt.NDArray[np.uint8]]:
+def _bytes_at(batch: Batch, counts: Rows) -> list[Any]:
     pairs = zip(batch.addresses.tolist(), counts.tolist(), strict=True)
     return [_memory(address, count) for address, count in pairs]
 
 
-def _memory(address: int, count: int) -> npt.NDArray[np.uint8]:
-    if not count:
-        return np.empty(0, np.uint8)
-    return np.frombuffer((ctypes.c_uint8 * count).from_address(address), np.uint8)
+def _memory(address: int, count: int) -> Any:  # imagecodecs declares fewer types of memory than it takes
+    return memoryview((ctypes.c_uint8 * count).from_address(address)).cast("B") if count else memoryview(b"")

@@ -49,8 +49,8 @@ class Part:
 
     Attributes
     ----------
-    path
-        Its folder.
+    name
+        Its folder in the cache folder.
     meaning
         The operators that it keeps the results of, and what else they depend on; empty if it cannot be read.
     nbytes
@@ -63,7 +63,7 @@ class Part:
         When it was last opened or written, in seconds since 1970.
     """
 
-    path: Path
+    name: str
     meaning: str
     nbytes: int
     samples: int
@@ -92,21 +92,41 @@ def open_folder(folder: str | os.PathLike[str]) -> Path:
                     f"the folder '{root}' holds other files; name a folder that is empty or not there", argument="cache"
                 )
             write_whole(mark, json.dumps({"format": FORMAT}).encode())
-        found = json.loads(mark.read_bytes())["format"]
+        content = mark.read_bytes()
     except FileExistsError:
         raise ArgumentError(f"'{root}' is a file; name a folder", argument="cache") from None
     except OSError as error:
         raise UnusableCacheError(f"the folder '{root}' cannot be written to: {error.strerror or error}") from error
     except ArgumentError:
         raise
+    check_mark(content, str(root))
+    return root
+
+
+def check_mark(content: bytes, root: str) -> None:
+    """Check the mark of a cache folder.
+
+    Raises
+    ------
+    UnusableCacheError
+        If it is damaged, or that of another version.
+    """
+    try:
+        found = json.loads(content)["format"]
     except (ValueError, KeyError, TypeError):
-        raise UnusableCacheError(f"'{mark}' is damaged; remove the cache with: dali-lab cache rm {root}") from None
+        raise UnusableCacheError(
+            f"'{root}/{MARK}' is damaged; remove the cache with: dali-lab cache rm {root}"
+        ) from None
     if found != FORMAT:
         raise UnusableCacheError(
             f"'{root}' was written by another version (format {found!r:.20}, this is {FORMAT});"
             f" remove it with: dali-lab cache rm {root}"
         )
-    return root
+
+
+def part_name(meaning: str) -> str:
+    """The name of the folder of a part."""
+    return hashlib.sha256(meaning.encode()).hexdigest()[:32]
 
 
 def open_part(root: Path, meaning: str) -> Path:
@@ -117,7 +137,7 @@ def open_part(root: Path, meaning: str) -> Path:
     UnusableCacheError
         If it cannot be written to, or is that of another meaning.
     """
-    path = root / hashlib.sha256(meaning.encode()).hexdigest()[:32]
+    path = root / part_name(meaning)
     about = path / ABOUT
     try:
         path.mkdir(exist_ok=True)
@@ -154,6 +174,15 @@ def write_whole(path: Path, content: bytes) -> None:
         raise
 
 
+def write_new(path: Path, content: bytes) -> None:
+    """Write a file whole, unless it is there already."""
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=path.name) as folder:
+        whole = Path(folder) / "whole"
+        whole.write_bytes(content)
+        with contextlib.suppress(FileExistsError):
+            os.link(whole, path)
+
+
 def parts(root: Path) -> Iterator[Part]:
     """The parts of a cache folder, in the order of their names."""
     for path in sorted(root.iterdir()):
@@ -173,7 +202,7 @@ def parts(root: Path) -> Iterator[Part]:
                 if file.suffix == INDEX:
                     index = read_index(file)
                     samples, seconds = samples + index.samples, seconds + index.seconds
-        yield Part(path, meaning, nbytes, samples, seconds, used)
+        yield Part(path.name, meaning, nbytes, samples, seconds, used)
 
 
 def used_bytes(root: Path) -> int:
@@ -257,10 +286,10 @@ def existing(folder: str | os.PathLike[str]) -> Path:
     return root
 
 
-def damaged(part: Path) -> tuple[int, int]:
+def damaged(root: Path, name: str) -> tuple[int, int]:
     """Counts of whole samples of a part, and of damaged files or samples."""
     whole = wrong = 0
-    for index in sorted(part.glob(f"*{INDEX}")):
+    for index in sorted((root / name).glob(f"*{INDEX}")):
         found = read_index(index)
         form = found.form
         if form is None or found.nbytes < index.stat().st_size:

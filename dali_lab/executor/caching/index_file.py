@@ -81,11 +81,15 @@ def read_index(path: Path, start: int = 0, form: Form | None = None) -> Index:
     """
     with path.open("rb") as file:
         file.seek(start)
-        data = file.read()
+        return parsed(file.read(), start, form)
+
+
+def parsed(data: bytes | memoryview, start: int = 0, form: Form | None = None) -> Index:
+    """The whole blocks in the bytes of a file from `start` on."""
     at = 0
     if not start:
         at = len(_HEAD) + 2 * _NUMBERS.itemsize
-        if len(data) < at or not data.startswith(_HEAD):
+        if len(data) < at or bytes(data[: len(_HEAD)]) != _HEAD:
             return Index(None, np.zeros((0, 0), np.int64), 0.0, 0)
         words, edges = np.frombuffer(data, _NUMBERS, 2, len(_HEAD)).tolist()
         if not (0 < words <= _MOST_EDGES and 0 <= edges <= _MOST_EDGES):

@@ -86,6 +86,8 @@ class Kept:
             own = operator.identities(calls[name])
             if own is None:
                 return None
+            if len(self.sources) == 1:
+                return own
             known = known & own.any(axis=1)
             columns.append(own)
         found = np.concatenate(columns, axis=1)

@@ -37,8 +37,8 @@ _WITHOUT_MEANING = frozenset(
     }
 )
 _CROPPING = ("crop", "crop_d", "crop_h", "crop_w", "crop_pos_x", "crop_pos_y", "crop_pos_z", "rounding")
-_EPOCHS = 10
-"""Epochs that a training goes on for, where costs of the first one are weighed against gains of the others."""
+_OF_OUTPUTS = 3e-9
+"""Seconds that a byte costs more where a program may write to it, so that it has to be copied."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,8 @@ class Costs:
         Bytes of a sample on each edge.
     samples
         How many samples an epoch has; 0 where it is not known.
-    rate
-        Bytes a second that are read from the cache.
+    per_byte
+        Seconds that it takes to keep a byte and to read it again.
     room
         Bytes that may be kept.
     """
@@ -136,15 +136,20 @@ class Costs:
     seconds: Mapping[str, float]
     nbytes: Mapping[Edge, float]
     samples: int
-    rate: float
+    per_byte: float
     room: float
 
     def saved(self, graph: Graph, name: str) -> float:
-        """Seconds that are saved for each sample, all epochs together, if a node's results are kept."""
+        """Seconds that are saved for each sample if a node's results are kept.
+
+        What keeping them costs once counts as much as what reading them costs in each epoch: the first epoch is to take
+        no longer than without.
+        """
         nbytes = sum(size for edge, size in self.nbytes.items() if edge.node == name)
         made = sum(self.seconds.get(each, 0.0) for each in _needed(graph, [name]))
         share = min(1.0, self.room / max(1.0, nbytes * self.samples)) if self.samples else 1.0
-        return share * ((_EPOCHS - 1) * made - _EPOCHS * nbytes / self.rate)
+        is_output = any(edge.node == name for edge in graph.outputs)
+        return share * (made - nbytes * (self.per_byte + (_OF_OUTPUTS if is_output else 0.0)))
 
 
 Choose = Callable[[Graph, Sequence[str]], "list[str] | None"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -81,6 +82,21 @@ class AnyStore:
 
         yield self._tried(read)
 
+    def put(self, key: str, data: bytes) -> None:
+        def write() -> None:
+            path = self._path(key)
+            self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
+            self._system.pipe_file(path, data)
+
+        self._tried(write)
+
+    def remove(self, key: str) -> None:
+        def remove() -> None:
+            with contextlib.suppress(FileNotFoundError):
+                self._system.rm_file(self._path(key))
+
+        self._tried(remove)
+
     def _tried(self, work: Callable[[], T]) -> T:
         try:
             return work()
@@ -97,7 +113,7 @@ def _explained(error: Exception) -> StoreError:
     if isinstance(error, (IsADirectoryError, NotADirectoryError)):
         return StoreError(Kind.WRONG, str(error.strerror or error))
     if isinstance(error, PermissionError):
-        return StoreError(Kind.DENIED, f"you have no permission to read it ({error})")
+        return StoreError(Kind.DENIED, f"you have no permission for it ({error})")
     if isinstance(error, _LASTING):
         return StoreError(Kind.WRONG, str(error))
     status = getattr(error, "status", None)

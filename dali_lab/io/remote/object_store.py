@@ -134,6 +134,20 @@ class ObjectStore:
             return self._in_pieces(key, info), info
         return data, info
 
+    def put(self, key: str, data: bytes) -> None:
+        import obstore
+
+        self._tried(lambda: obstore.put(self._store, key, data))
+
+    def remove(self, key: str) -> None:
+        import obstore
+
+        try:
+            self._tried(lambda: obstore.delete(self._store, key))
+        except StoreError as error:
+            if not error.missing:
+                raise
+
     def _without_ranges(self, key: str, start: int, count: int) -> tuple[memoryview, Info]:
         """A part of an object on a server that sends objects as a whole alone."""
         size = self.info(key).size

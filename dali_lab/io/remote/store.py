@@ -110,6 +110,14 @@ class Store(Protocol):
         """The entries of a folder, page by page; `flat` says that few folders are expected in it."""
         ...
 
+    def put(self, key: str, data: bytes) -> None:
+        """Write an object whole."""
+        ...
+
+    def remove(self, key: str) -> None:
+        """Remove an object; one that is not there is no error."""
+        ...
+
     def renew(self) -> None:
         """Fetch credentials anew at the next request."""
         ...

@@ -1,4 +1,4 @@
-"""A hash table of rows of integers, found by their first columns."""
+"""Identities of samples, and a hash table of rows of integers that are found by their first columns."""
 
 from __future__ import annotations
 
@@ -70,3 +70,33 @@ def find_rows(slots: Array, rows: Array, words: int, keys: Array, places: Array)
             if keys[i, k] != 0:
                 known = True
         places[i] = slots[_slot(slots, rows, keys[i], words)] if known else -1
+
+
+@kernel
+def identify(digests: Array, rows: Array, states: Array, settled: int, found: Array) -> None:
+    """Fill in the identity of samples: digest and states, or zeros.
+
+    Parameters
+    ----------
+    digests
+        ``int64[M, 2]``: those of all samples of a list.
+    rows
+        ``int64[N]``: places of the samples in the list.
+    states
+        ``int64[N, K]``: size and time of change of each file of a sample, in turn.
+    settled
+        The time after which a file must not have changed.
+    found
+        ``int64[N, 2 + K]``.
+    """
+    for i in range(rows.shape[0]):
+        good = True
+        for k in range(0, states.shape[1], 2):
+            if states[i, k] < 0 or states[i, k + 1] > settled:
+                good = False
+        found[i, :] = 0
+        if good:
+            found[i, 0] = digests[rows[i], 0]
+            found[i, 1] = digests[rows[i], 1]
+            for k in range(states.shape[1]):
+                found[i, 2 + k] = states[i, k]

@@ -52,18 +52,18 @@ def _resize(
 
 @kernel
 def _resize_pixels(
-    src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, minify: Array, magnify: Array,
+    src: Array, dst: Array, src_shapes: Array, sizes: Array, windows: Array, roi: Array, minify: Array, magnify: Array,
     antialias: bool,
 ) -> None:  # fmt: skip
-    """Uint8 pictures of three channels, with the bits of :func:`_resize`."""
+    """Uint8 pictures of three channels, or windows of them, with the bits of :func:`_resize`."""
     for i in range(src.shape[0]):
         frames, height, width = src_shapes[i, 0], src_shapes[i, 1], src_shapes[i, 2]
-        out_height, out_width = dst_shapes[i, 1], dst_shapes[i, 2]
+        out_height, out_width = windows[i, 2], windows[i, 3]
         if min(frames, height) == 0 or out_height == 0:
             continue
-        window = (0, 0, out_height, out_width)
+        window = (windows[i, 0], windows[i, 1], out_height, out_width)
         plan, levels = plan_pixels(
-            height, width, out_height, out_width, window, roi[i], minify[i], magnify[i], antialias, False
+            height, width, sizes[i, 0], sizes[i, 1], window, roi[i], minify[i], magnify[i], antialias, False
         )
         for frame in range(frames):
             start_picture(plan)
@@ -105,10 +105,9 @@ def resize(
     if np.dtype(src_dtype) == np.dtype(dst_dtype) == np.uint8 and takes(
         src_shapes[:, 3], src_shapes[:, 2], dst_shapes[:, 2]
     ):
-        background.call(
-            _resize_pixels, rows(src), rows(dst), rows(src_shapes), rows(dst_shapes), rows(roi, np.float32),
-            rows(min_filter), rows(mag_filter), antialias, meanwhile=resample_plain.resize_pixels,
-        )  # fmt: skip
+        sizes = dst_shapes[:, 1:3]
+        whole = np.concatenate([np.zeros_like(sizes), sizes], axis=1)
+        resize_windows(src, dst, src_shapes, sizes, whole, roi, min_filter, mag_filter, antialias)
         return
     arguments = (
         rows(src), rows(dst), rows(src_shapes), rows(dst_shapes), rows(roi, np.float32), rows(min_filter),
@@ -120,4 +119,23 @@ def resize(
         background.call(_resize, *arguments, meanwhile=resample_plain.resize)
 
 
-__all__ = ["CUBIC", "GAUSSIAN", "LANCZOS3", "LINEAR", "NN", "TRIANGULAR", "resize"]
+def resize_windows(
+    src: Array, dst: Array, src_shapes: Array, sizes: Array, windows: Array, roi: Array, min_filter: Array,
+    mag_filter: Array, antialias: bool,
+) -> None:  # fmt: skip
+    """Resize pictures that :func:`takes` accepts, and store a window of each: only that is computed.
+
+    Parameters
+    ----------
+    sizes
+        ``int64[N, 2]``: height and width of the whole results.
+    windows
+        ``int64[N, 4]``: top, left, height and width of the windows.
+    """
+    background.call(
+        _resize_pixels, rows(src), rows(dst), rows(src_shapes), rows(sizes), rows(windows), rows(roi, np.float32),
+        rows(min_filter), rows(mag_filter), antialias, meanwhile=resample_plain.resize_pixels,
+    )  # fmt: skip
+
+
+__all__ = ["CUBIC", "GAUSSIAN", "LANCZOS3", "LINEAR", "NN", "TRIANGULAR", "resize", "resize_windows", "takes"]

@@ -142,12 +142,15 @@ def resize_crop_mirror_normalize(
 
 
 def resize_pixels(
-    src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, minify: Array, magnify: Array,
+    src: Array, dst: Array, src_shapes: Array, sizes: Array, windows: Array, roi: Array, minify: Array, magnify: Array,
     antialias: bool,
 ) -> None:  # fmt: skip
-    """The kernel of :func:`~dali_lab.kernels.cpu.resample.resize` for pixels."""
-    stand = like(np.uint8)
-    resize(src, dst, src_shapes, dst_shapes, roi, minify, magnify, antialias, stand, stand)
+    """The kernel of :func:`~dali_lab.kernels.cpu.resample.resize_windows`."""
+    stand, none = like(np.uint8), np.zeros(len(src), np.int64)
+    resize_crop_mirror_normalize(
+        src, dst, src_shapes, sizes, windows, roi, minify, magnify, antialias, True, none, np.zeros((1, 3), np.float32),
+        np.ones((1, 3), np.float32), 3, False, stand, stand,
+    )  # fmt: skip
 
 
 def resize_crop_mirror_normalize_pixels(

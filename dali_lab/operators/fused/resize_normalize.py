@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class ResizeNormalize(Operator):
     family = "geometry"
     inputs = (Input("data"),)
     outputs = (Output("data"),)
-    arguments = (
+    arguments: ClassVar[tuple[Arg, ...]] = (
         Arg("resize", "string"),
         Arg("resize_node", "string"),
         Arg("resize_arguments", "object"),
@@ -169,6 +169,22 @@ class ResizeWindow(ResizeNormalize):
         super().__init__({**values, "normalize_arguments": plain}, connected, node, device)
         self.second.node = values["crop_node"]
         self._crop = Crop(window, (), values["crop_node"], device)
+
+    def _fused(self, call: Call, first: Call, second: Call, data: Batch, plan: Any, windows: Any) -> Batch:
+        from dali_lab.kernels.cpu import resample
+
+        table = np.concatenate([np.ones((len(data), 1), np.int64), data.shapes], axis=1)
+        if not resample.takes(data.shapes[:, 2], data.shapes[:, 1], windows.shape[:, 1]):
+            return super()._fused(call, first, second, data, plan, windows)
+        assert isinstance(self.first, Resizing)
+        out = call.allocate(np.concatenate([windows.shape[:, :2], data.shapes[:, 2:]], axis=1), UINT8, "HWC")
+        place = np.concatenate([windows.start[:, :2], windows.shape[:, :2]], axis=1)
+        roi = np.concatenate([plan.low, plan.high], axis=1)
+        antialias = bool(self.first.value("antialias"))
+        resample.resize_windows(
+            data.addresses, out.addresses, table, plan.size, place, roi, *self.first.filters(first), antialias
+        )
+        return out
 
     def _run_second(self, call: Call, resized: Batch) -> Batch:
         from dali_lab.schema.running import run_operator

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -30,15 +29,17 @@ class Identities:
 
     Parameters
     ----------
+    count
+        Number of samples in the list.
     texts
-        For each sample of the list everything that its outputs are a function of, beside the content of files; asked
-        for once.
+        Gives for samples of the list everything that their outputs are a function of, beside the content of files;
+        asked for once for each.
     """
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._texts: Iterable[str] | None = texts
-        self._digests: Rows | None = None
-        self._lock = threading.Lock()
+    def __init__(self, count: int, texts: Callable[[Rows], Iterable[str]]) -> None:
+        self._count, self._texts = count, texts
+        self._known: npt.NDArray[np.bool_] | None = None
+        self._digests: Rows = np.zeros((0, 2), np.int64)
 
     def of(self, rows: Rows, states: Rows) -> Rows:
         """Digest and states of each sample, ``int64[N, 2 + K]``.
@@ -55,14 +56,21 @@ class Identities:
         numpy.ndarray
             A row of zeros stands for a sample with a file that changed a moment ago or is not there.
         """
-        found = np.concatenate([self._all()[rows], states], axis=1)
-        sizes, times = states[:, ::2], states[:, 1::2]
-        found[(sizes < 0).any(axis=1) | (times + SETTLED > time.time_ns()).any(axis=1)] = 0
+        from dali_lab.kernels.cpu import background, lookup
+
+        found = np.empty((len(rows), 2 + states.shape[1]), np.int64)
+        settled = time.time_ns() - SETTLED
+        tables = self._digests_of(rows), np.ascontiguousarray(rows), np.ascontiguousarray(states)
+        background.call(lookup.identify, *tables, settled, found)
         return found
 
-    def _all(self) -> Rows:
-        with self._lock:
-            if self._digests is None:
-                assert self._texts is not None
-                self._digests, self._texts = digests(self._texts), None
-            return self._digests
+    def _digests_of(self, rows: Rows) -> Rows:
+        """The digests of all samples, of which at least those of some are filled in."""
+        if self._known is None:
+            self._known = np.zeros(self._count, np.bool_)
+            self._digests = np.zeros((self._count, 2), np.int64)
+        new = rows[~self._known[rows]]
+        if len(new):
+            self._digests[new] = digests(self._texts(new))
+            self._known[new] = True
+        return self._digests

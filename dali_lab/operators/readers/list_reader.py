@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from dali_lab.operators.readers.rest_of_epoch import RestOfEpoch
     from dali_lab.operators.readers.unmatched import Unmatched
 
-_TEXTS = 65536
-"""Samples whose identities are made together."""
-
 READER = (
     flag("random_shuffle", "Draw samples from a buffer of `initial_fill` samples.", important=True),
     integer("initial_fill", 1024, "Size of the buffer that `random_shuffle` draws from.", minimum=1),
@@ -181,18 +178,19 @@ class ListReader(Operator):
             return None
         with self._identities_lock:
             if self._identities is None:
-                self._identities = Identities(self._texts())
+                self._identities = Identities(self._size, self._texts)
             return self._identities.of(rows, states)
 
-    def _texts(self) -> Iterator[str]:
-        """For each sample what is known of it without reading."""
+    def _texts(self, rows: npt.NDArray[np.int64]) -> Iterator[str]:
+        """For each of some samples what is known of it without reading."""
+        for place, source in zip(self.places(rows), self.sources(rows), strict=True):
+            yield f"{self._values_mark}\0{place}\0{source}"
+
+    @functools.cached_property
+    def _values_mark(self) -> str:
+        """The arguments that outputs depend on, beside those that say where samples are."""
         apart = {argument.name for argument in (*READER, *AFTER_EPOCH)} | {"name", "seed", *self.locating}
-        mark = repr(sorted((name, str(value)) for name, value in self.values.items() if name not in apart))
-        size = self._size
-        for first in range(0, size, _TEXTS):
-            rows = np.arange(first, min(first + _TEXTS, size), dtype=np.int64)
-            for place, source in zip(self.places(rows), self.sources(rows), strict=True):
-                yield f"{mark}\0{place}\0{source}"
+        return repr(sorted((name, str(value)) for name, value in self.values.items() if name not in apart))
 
     def unreadable(self) -> Iterable[tuple[str, str]]:
         """Names and faults of listed files that were left out as they cannot be opened."""

@@ -67,10 +67,12 @@ def test_resize(case: int) -> None:
         if case % 3 == 0:
             region = region[2:] + region[:2]
     filters = rng.integers(0, 6, 2)
+    inside = np.array(out.shape[1:3])
+    start, end = (rng.integers(0, 20 if case % 5 else 1, 2) for _ in range(2))
     _compare(
         resample._resize_pixels, resample_plain.resize_pixels, [_picture(rng, frames, height, width)], [out],
-        rows([[frames, height, width, 3]]), rows([out.shape]), rows([region], np.float32), rows(filters[:1]),
-        rows(filters[1:]), case % 4 > 0,
+        rows([[frames, height, width, 3]]), rows([start + inside + end]), rows([[*start, *inside]]),
+        rows([region], np.float32), rows(filters[:1]), rows(filters[1:]), case % 4 > 0,
     )  # fmt: skip
 
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab import Pipeline, fn, formats, pipeline_def
+from dali_lab import Pipeline, fn, formats, pipeline_def, types
 from dali_lab.cli.entry import main
-from dali_lab.executor.caching import written_store
+from dali_lab.executor.caching import folder_store, written_store
 from dali_lab.executor.caching.folder import MARK, make_room, open_folder, parts, used_bytes
 from dali_lab.formats.registry import FORMATS
 from dali_lab.model.errors import ArgumentError, DaliLabError, GraphError
@@ -448,7 +448,7 @@ def test_other_files_are_left_alone(root: Path) -> None:
         make(validated, root, cache=str(root)).build()
     with pytest.raises(ArgumentError, match="is a file"):
         make(validated, root, cache=str(next(root.rglob("*.jpg")))).build()
-    for wrong in ("", "s3://bucket/cache", b"cache", 3):
+    for wrong in ("", "s3://user:word@bucket/cache", b"cache", 3):
         with pytest.raises(ArgumentError, match="cache"):
             make(validated, root, cache=wrong).build()
 
@@ -542,7 +542,7 @@ def test_room_is_made_by_worth(root: Path, tmp_path: Path) -> None:
     yesterday = time.time() - 86400
     for path in cache.glob("*/*"):
         os.utime(path, (yesterday, yesterday))
-    values = {part.path: part.seconds / part.nbytes for part in (first, second)}
+    values = {cache / part.name: part.seconds / part.nbytes for part in (first, second)}
     cheap, dear = sorted(values, key=lambda path: values[path])
     between = (values[cheap] + values[dear]) / 2
     assert make_room(cache, tmp_path, 1, between) > 0
@@ -588,3 +588,88 @@ def test_commands(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["cache", "rm", str(root)]) == 2
     assert "is no cache folder" in capsys.readouterr().err
     assert len(list(root.rglob("*.jpg"))) == COUNT
+
+
+def averaged(root: Path) -> Any:
+    """Everything is the same in every epoch, and the last result is the smallest."""
+    encoded, _ = read(root)
+    images = fn.cast(fn.decoders.image(encoded), dtype=types.FLOAT)
+    return fn.reductions.mean(fn.gaussian_blur(images, window_size=5), axes=(0, 1)) + fn.random.uniform()
+
+
+def test_the_place_is_chosen_by_cost(root: Path, cache: str) -> None:
+    """Means of pictures cost most and are smallest, so they are kept, and all that share a folder keep the same."""
+    expected = taken(make(averaged, root))
+    for _ in range(2):
+        pipeline = make(averaged, root, cache=cache)
+        assert_same(taken(pipeline), expected)
+        assert kept(pipeline) == COUNT
+        store = pipeline._runner.kept.store  # type: ignore[union-attr]
+        assert store.entries.mean_bytes() == 12  # type: ignore[union-attr]
+        pipeline.close()
+    if cache != "memory":
+        assert len(list(Path(cache).glob("*.choice.json"))) == 1
+        (choice,) = Path(cache).glob("*.choice.json")
+        choice.write_text("[99]")  # damaged: chosen anew
+        assert_same(taken(make(averaged, root, cache=cache)), expected)
+        assert main(["cache", "rm", cache]) == 0
+        assert not Path(cache).exists()
+
+
+@pytest.mark.parametrize("resize", [{"resize_shorter": 32}, {"size": (32, 30)}, {"resize_x": 33.0, "antialias": False}])
+@pytest.mark.parametrize("crop", [{"crop": (20, 18)}, {"crop_h": 7, "crop_w": 5, "crop_pos_x": 0.1, "crop_pos_y": 1.0}])
+@pytest.mark.parametrize("color", ["RGB", "GRAY"])
+def test_crops_of_resized_pictures(resize: Any, crop: Any, color: str, root: Path) -> None:
+    """Only the windows are kept that a crop behind the resize cuts."""
+
+    def define(root: Path) -> Any:
+        encoded, _ = read(root)
+        images = fn.resize(fn.decoders.image(encoded, output_type=getattr(types, color)), **resize)
+        more = {"mirror": fn.random.coin_flip(), "mean": [100.0], "std": [50.0], "output_layout": "HWC"}
+        return fn.crop_mirror_normalize(images, **crop, **more)
+
+    expected = taken(make(define, root), 6)
+    pipeline = make(define, root, cache="memory")
+    assert_same(taken(pipeline, 6), expected)
+    assert kept(pipeline) == COUNT
+    height, width = np.asarray(expected[0][0][0]).shape[:2]
+    store = pipeline._runner.kept.store  # type: ignore[union-attr]
+    assert store.entries.mean_bytes() == height * width * (3 if color == "RGB" else 1)  # type: ignore[union-attr]
+    pipeline.close()
+
+
+def test_a_crop_beyond_the_picture(root: Path) -> None:
+    """The error is that without a cache."""
+
+    def define(root: Path) -> Any:
+        images = fn.resize(fn.decoders.image(read(root)[0]), size=(20, 20))
+        return fn.crop_mirror_normalize(images, crop=(30, 10), mirror=fn.random.coin_flip(), name="cut")
+
+    expected = taken(make(define, root, batch_size=1), 2)
+    assert all("cut" in message for message in expected)
+    assert_same(taken(make(define, root, batch_size=1, cache="memory"), 2), expected)
+
+
+def masked(root: Path) -> Any:
+    """Pictures of few levels, which get much smaller when they are compressed."""
+    encoded, labels = read(root)
+    images = fn.resize(fn.decoders.image(encoded), size=(64, 64))
+    return fn.cache(fn.cast(images / 64, dtype=types.UINT8) * 0), labels * 2, fn.random.uniform()
+
+
+def test_compressed(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow disk what gets much smaller is compressed; damage of it is noticed."""
+    cache = tmp_path / "cache"
+    expected = taken(make(masked, root))
+    for rate, shrinks in ((1e12, False), (1e5, True)):
+        monkeypatch.setattr(folder_store, "rate_of_disk", lambda folder, nbytes, rate=rate: rate)
+        for _ in range(2):
+            assert_same(fill(root, cache, masked), expected)
+        assert (used_bytes(cache) < COUNT * 64 * 64) == shrinks
+        if not shrinks:
+            shutil.rmtree(cache)
+    assert main(["cache", "verify", str(cache)]) == 0
+    for path in cache.glob("*/*.data"):
+        flip_bits(path)
+    with pytest.warns(RuntimeWarning, match="damaged"):
+        assert_same(fill(root, cache, masked), expected)
