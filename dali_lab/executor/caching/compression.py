@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.codecs.backends.imagecodecs import available
 from dali_lab.executor.caching.entries import LZ4, NONE, ZSTD, Rows
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
@@ -40,6 +41,8 @@ class Compression:
 
     def choose(self, edge: int, batch: Batch, counts: Rows, seconds: float) -> int:
         """How samples of an edge are compressed; `seconds` is the time that it took to make these."""
+        if not available():
+            return NONE
         if edge not in self._chosen:
             if self._measured is None:
                 self._measured = self._rate(float(counts.mean()) * self._samples if len(counts) else 0.0)
@@ -99,6 +102,8 @@ class Compression:
 
 def unpack(codec: int, source: int, count: int, target: int, size: int) -> bool:
     """Decompress the `count` bytes at an address to another one; whether that gave `size` bytes."""
+    if not available():
+        return False
     import imagecodecs
 
     decode = imagecodecs.lz4_decode if codec == LZ4 else imagecodecs.zstd_decode

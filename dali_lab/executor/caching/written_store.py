@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.codecs.backends.imagecodecs import available
 from dali_lab.executor.caching.compression import Compression, unpack
 from dali_lab.executor.caching.entries import CODEC, NONE, STORED, SUM, Form, Rows
 from dali_lab.executor.caching.store import Store
@@ -115,7 +116,10 @@ class WrittenStore(Store):
             whole[index] = unpack(codec, int(targets[index]), count, int(addresses[index]), size)
         if not whole.all():
             self.entries.drop(rows[~whole])
-            self._tell("damaged", f"the cache '{self._place}' is damaged; damaged samples are computed again")
+            reason = "is damaged; damaged samples are computed again"
+            if len(packed) and not available():
+                reason = "has compressed data, which take the package imagecodecs; these samples are computed again"
+            self._tell("damaged", f"the cache '{self._place}' {reason}")
         self._note_reading(time.perf_counter() - began, int(counts.sum()))
         return whole
 

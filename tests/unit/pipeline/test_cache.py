@@ -19,7 +19,7 @@ import pytest
 
 from dali_lab import Pipeline, fn, formats, pipeline_def, types
 from dali_lab.cli.entry import main
-from dali_lab.executor.caching import folder_store, written_store
+from dali_lab.executor.caching import compression, folder_store, written_store
 from dali_lab.executor.caching.folder import MARK, make_room, open_folder, parts, used_bytes
 from dali_lab.formats.registry import FORMATS
 from dali_lab.model.errors import ArgumentError, DaliLabError, GraphError
@@ -669,6 +669,13 @@ def test_compressed(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         if not shrinks:
             shutil.rmtree(cache)
     assert main(["cache", "verify", str(cache)]) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(compression, "available", lambda: False)
+        patch.setattr(written_store, "available", lambda: False)
+        with pytest.warns(RuntimeWarning, match="take the package imagecodecs"):
+            assert_same(fill(root, cache, masked), expected)
+    shutil.rmtree(cache)
+    fill(root, cache, masked)
     for path in cache.glob("*/*.data"):
         flip_bits(path)
     with pytest.warns(RuntimeWarning, match="damaged"):
