@@ -101,10 +101,14 @@ def numbered_axes(call: Call, numbers: Axes, ndim: int, argument: str = "axes") 
     return numbers % max(ndim, 1)
 
 
-def refuse_repeated(call: Call, table: Axes, argument: str) -> None:
-    """Raise :class:`InputError` if a row of ``int64[N, K]`` has an axis twice."""
+def refuse_repeated(call: Call, table: Axes, argument: str, why: str = "") -> None:
+    """Raise :class:`InputError` if a row of ``int64[N, K]`` has an axis twice; `why` ends the message."""
     ordered = np.sort(table, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     if twice.any():
         row = table[int(twice.argmax())].tolist()
-        raise call.problem(f"an axis is given twice: {row}", argument=argument, kind=InputError)
+        raise call.problem(
+            f"an axis is given twice: {row}{why}",
+            argument=argument,
+            kind=InputError,
+        )

@@ -30,14 +30,16 @@ class Merge(Operator):
         if not len(true) or not len(false):
             return true if len(true) else false
         for what, left, right in (
-            ("dtype", true.dtype, false.dtype),
-            ("number of dimensions", true.ndim, false.ndim),
-            ("layout", true.layout, false.layout),
+            ("types", true.dtype, false.dtype),
+            ("sample dimensions", true.ndim, false.ndim),
+            ("layouts", true.layout, false.layout),
         ):
             if left != right:
                 raise OperatorError(
-                    f"divergent data in the branches of a condition: the `if` branch has {what} {left!s},"
-                    f" the `else` branch {right!s}; both must give the same"
+                    "Divergent data found in different branches of conditional operation. All paths in conditional"
+                    " operation are merged into one batch which must have consistent type, number of dimensions, layout"
+                    f" and other metadata. Found distinct {what}: {left!s} in the `if` branch, {right!s} in the `else`"
+                    " branch"
                 )
         both = Batch.concat([true, false])
         order = np.empty(len(mask), np.int64)

@@ -33,13 +33,18 @@ class Squeeze(Operator):
     def run(self, call: Call, data: Batch) -> Batch:
         axes = self._axes(call, data)
         named_by = "axes" if self.has("axes") else "axis_names"
-        refuse_repeated(call, np.array([axes], np.int64), named_by)
+        why = ". Specified at least twice same dimension to remove."
+        refuse_repeated(call, np.array([axes], np.int64), named_by, why)
         # In NVIDIA DALI a negative index hides those after it in order: nothing is removed then.
         gone = set() if axes and min(axes) < 0 else {axis for axis in axes if axis < data.ndim}
         kept = [axis for axis in range(data.ndim) if axis not in gone]
         shapes = data.shapes[:, kept]
-        message = f"axes {sorted(gone)} of shape {{:t}} have more than one element"
-        call.refuse(shapes.prod(axis=1) != data.sizes, message, data.shapes, argument=named_by)
+        message = (
+            f"axes {sorted(gone)} of shape {{:t}} have more than one element. Requested a shape with {{}} elements"
+        )
+        message += " but the original shape has {} elements."
+        left = shapes.prod(axis=1)
+        call.refuse(left != data.sizes, message, data.shapes, left, data.sizes, argument=named_by)
         return data.replaced(shapes=shapes, layout="".join(data.layout[axis] for axis in kept) if data.layout else "")
 
     def _axes(self, call: Call, data: Batch) -> list[int]:

@@ -102,7 +102,7 @@ def other_dtype(e: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("program", "words"),
-    [(not_scalar, "scalar"), (not_bool, "inputs of `bool` type"), (other_dtype, "divergent data")],
+    [(not_scalar, "scalar"), (not_bool, "inputs of `bool` type"), (other_dtype, "Found distinct types")],
 )
 def test_errors_while_running(program: Callable[[Any], Any], words: str) -> None:
     with pytest.raises(dali_lab.DaliLabError, match=words):
