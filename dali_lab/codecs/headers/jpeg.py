@@ -54,7 +54,11 @@ def read(view: Any) -> Header:
     if frame is None:
         raise CodecError("JPEG without a frame" if whole else "truncated JPEG: it ends before the size of the picture")
     bits, height, width, channels = frame
-    return Header(JPEG, channels, bits, orientation or 1, height=height, width=width, progressive=int(progressive))
+    unended = bytes(view[-2:]) != b"\xff\xd9"
+    return Header(
+        JPEG, channels, bits, orientation or 1, height=height, width=width, progressive=int(progressive),
+        unended=int(unended),
+    )  # fmt: skip
 
 
 def with_one_exif(data: Buffer) -> Buffer:

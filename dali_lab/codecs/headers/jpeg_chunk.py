@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.cpu import background
-from dali_lab.kernels.cpu.header_table import BITS, CHANNELS, FORMAT, HEIGHT, JPEG, ORIENTATION, WIDTH
+from dali_lab.kernels.cpu.header_table import BITS, CHANNELS, FORMAT, HEIGHT, JPEG, ORIENTATION, UNENDED, WIDTH
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 
 Table = npt.NDArray[np.int64]
@@ -48,6 +48,7 @@ def _read(addresses: Any, lengths: Any, out: Any, like_bytes: Any) -> None:
             if marker == _SCAN and height > 0 and width > 0:
                 out[i, FORMAT], out[i, CHANNELS], out[i, BITS], out[i, ORIENTATION] = JPEG, channels, 8, 1
                 out[i, HEIGHT], out[i, WIDTH] = height, width
+                out[i, UNENDED] = 0 if data[size - 2] == 0xFF and data[size - 1] == 0xD9 else 1
             if marker in (0, _SCAN, _EXIF, _PROGRESSIVE, _PROGRESSIVE_ARITHMETIC):
                 break
             if marker <= 0xCF and marker != 0xC4 and marker != 0xC8 and marker != 0xCC and channels == 0:

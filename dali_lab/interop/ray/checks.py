@@ -34,7 +34,8 @@ def cluster_walk(graph: Graph, walk: Walk, first: int, tell: Callable[[int], Non
     work = on_a_node("checks", "compute")
 
     def check(numbers: np.ndarray) -> list[str]:
-        return work(graph, batch, numbers, size)
+        found: list[str] = work(graph, batch, numbers, size)
+        return found
 
     for parts in results(firsts, len(firsts), check, in_order=True):
         for part in map(part_of, parts):

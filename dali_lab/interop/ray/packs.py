@@ -32,10 +32,11 @@ def cluster_pack(packing: Packing, tell: Callable[[int], None]) -> Iterator[Writ
     work = on_a_node("packs", "compute")
 
     def write(numbers: np.ndarray) -> list[str]:
-        return work({**options, "threads": 1}, numbers)
+        found: list[str] = work({**options, "threads": 1}, numbers)
+        return found
 
-    for found in results(todo, min(len(todo), wanted_tasks()), write):
-        shard = Written.of(found)
+    for written in results(todo, min(len(todo), wanted_tasks()), write):
+        shard = Written.of(written)
         tell(len(packing.shard_places(shard.number)))
         yield shard
 

@@ -44,6 +44,8 @@ class Header(NamedTuple):
     start, pitch, entries
         Where `pixel` is not 0: where the first row begins (in PNG: the palette), bytes from a row to that below it,
         and entries of the palette.
+    unended
+        1 for a JPEG whose last bytes are no end: it is cut short, or has something behind it.
     """
 
     format: int
@@ -62,6 +64,7 @@ class Header(NamedTuple):
     start: int = 0
     pitch: int = 0
     entries: int = 0
+    unended: int = 0
 
     @property
     def displayed_size(self) -> tuple[int, int]:
@@ -72,7 +75,7 @@ class Header(NamedTuple):
 COLUMNS = len(Header._fields)
 (
     FORMAT, CHANNELS, BITS, ORIENTATION, COLOR, GAMMA, PLANAR, TURNABLE, PIXEL, HEIGHT, WIDTH, SIGNIFICANT, PROGRESSIVE,
-    START, PITCH, ENTRIES,
+    START, PITCH, ENTRIES, UNENDED,
 ) = range(COLUMNS)  # fmt: skip
 KIND = slice(FORMAT, HEIGHT)
 """Columns that tell which libraries decode a picture."""

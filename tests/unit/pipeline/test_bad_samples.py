@@ -17,6 +17,7 @@ import dali_lab.experimental.dynamic as ndd
 from dali_lab import Pipeline, fn, formats, pipeline_def
 from dali_lab.cli.entry import main
 from dali_lab.executor.bad_samples import TooManyBadSamples
+from dali_lab.executor.chunks import ChunkRunner
 from dali_lab.formats.registry import FORMATS
 from dali_lab.model.errors import DaliLabError
 
@@ -345,6 +346,23 @@ def test_samples_that_are_bad_in_many_ways_have_the_next_good_one_in_their_place
             f"{order[i]:02}" for i in bad
         ]
         pipeline.close()
+
+
+@pytest.mark.parametrize("graph", [trained, turned])
+def test_a_picture_that_is_cut_short_makes_no_step_run_again(
+    graph: Callable[[Sequence[str], Sequence[int]], Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next picture of its chunk is decoded in its place, by the draws of the place."""
+    case = Case(graph, ".jpg", cut_short)
+    good, files = damaged(case, folder, [1])
+    wanted = run(built(case, [good[i] for i in donors([1], TOTAL)], donors([1], TOTAL), batch_size=TOTAL), 1)
+    ran: list[int] = []
+    monkeypatch.setattr(ChunkRunner, "run_row", lambda self, stage_run, row: ran.append(row))
+    pipeline = built(case, files, range(TOTAL), batch_size=TOTAL, on_error="replace", max_error_rate=1)
+    assert_same(run(pipeline, 1), wanted)
+    assert len(pipeline.bad_samples) == 1
+    assert not ran
+    pipeline.close()
 
 
 def test_single_samples_get_the_last_good_one_of_an_earlier_batch(folder: Path) -> None:
