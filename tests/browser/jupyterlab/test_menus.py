@@ -40,7 +40,7 @@ def test_launcher_new_graph_and_a_folder_that_makes_a_reader(shown: Document) ->
     assert json.loads(shown.text(name))["nodes"]["reader"]
 
     # A program opens as its graph, in a file beside it.
-    (shown.lab.place / "program.py").write_text(
+    (shown.lab.folder / "program.py").write_text(
         "from dali_lab import fn, pipeline_def\n\n\n@pipeline_def(batch_size=4)\ndef train():\n"
         "    encoded, _ = fn.readers.file(file_root='pictures', name='files')\n    return fn.decoders.image(encoded)\n"
     )
