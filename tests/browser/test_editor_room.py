@@ -192,3 +192,14 @@ def test_the_canvas_alone_and_nodes_as_pictures_are_remembered(tab: Tab, app: Ap
     page.keyboard.press("Shift+H")
     tab.wait(lambda: page.locator(".card.collapsed").count() == 0, "nodes do not open again")
     steady(tab, lambda: not covered(boxes(tab)), "nodes that have grown lie on others")
+    # A quarter of the window, or 200 %: every tool, and all of the tray's views, are within reach.
+    page.set_viewport_size({"width": 720, "height": 450})
+    outside = """(editor) => [...editor.querySelectorAll('.toolbar button, .tray-head button')]
+      .filter((each) => {
+        const { left, right, bottom } = each.getBoundingClientRect();
+        return each.checkVisibility() && (left < 0 || right > innerWidth || bottom > innerHeight);
+      })
+      .map((each) => each.title)"""
+    steady(tab, lambda: page.get_by_test_id("dali-editor").evaluate(outside) == [], "tools are out of sight")
+    room = page.locator(".canvas").bounding_box()
+    assert room["height"] > 180

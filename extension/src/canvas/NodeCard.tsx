@@ -188,7 +188,13 @@ function Heading({ id, node, operator, color, far }: HeadingProperties) {
   return (
     <>
       <FamilyIcon family={operator?.family ?? 'plain'} color={color} />
-      {far ? <span className="card-title ellipsis">{id}</span> : <Title id={id} op={node.op} />}
+      {far ? (
+        <span className="card-title ellipsis" title={id}>
+          {id.replaceAll('_', '_\u200b')}
+        </span>
+      ) : (
+        <Title id={id} op={node.op} />
+      )}
       {definitionName(node.op) !== null && !far && (
         <IconButton
           icon="fit"

@@ -55,8 +55,8 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
   return (
     <div className="toolbar line" role="toolbar" aria-label={t('Editor')}>
       <Button id="toggle-palette" icon="panel-left" pressed={panels.palette} />
-      <span className="document-title ellipsis" title={info.file?.path ?? t('Not saved yet')}>
-        {info.title || t('Untitled')}
+      <span className="document-title" title={info.file?.path ?? t('Not saved yet')}>
+        <span className="ellipsis">{info.title || t('Untitled')}</span>
         {info.dirty && (
           <span className="dirty" title={t('Not saved')} role="img" aria-label={t('not saved')} />
         )}
