@@ -121,6 +121,10 @@ class SequenceRearrange(Operator):
 
     def run(self, call: Call, sequences: Batch) -> Batch:
         _check_sequence(call, sequences)
+        given = call.batches.get("new_order")
+        if given is not None and given.ndim > 1:
+            message = f"Input with dimension {given.ndim} cannot be converted to dimension 1: it is a list of indices"
+            raise call.problem(message, argument="new_order")
         orders = call.lists("new_order", np.int64) or []
         counts = np.array([len(order) for order in orders], np.int64)
         message = "must hold at least one index. Empty `new_order` for sample {} is not allowed"

@@ -113,7 +113,9 @@ def parse(text: str) -> Components:
             "no version signature found: line 1 must be the version and the number of samples, and is empty"
         )
     if head[0] not in VERSIONS:
-        raise IndexFileError(f"line 1: version {head[0]!r} is not one of {', '.join(VERSIONS)}")
+        raise IndexFileError(
+            f"line 1: Unsupported version of the index file ({head[0]}). It is not one of {', '.join(VERSIONS)}"
+        )
     if len(head) < 2 or not head[1].isdigit() or not int(head[1]):
         raise IndexFileError("line 1 must be the version and the number of samples, at least 1")
     count = int(head[1])
