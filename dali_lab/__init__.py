@@ -6,10 +6,15 @@ TYPE_CHECKING = False  # everything is imported lazily, so that a command can be
 if TYPE_CHECKING:
     from typing import Any
 
-    from dali_lab import fn, types
+    from dali_lab import auto_aug, experimental, fn, math, ops, plugin, tfrecord, types  # noqa: F401
     from dali_lab.data_node import DataNode, newaxis
     from dali_lab.errors import DaliLabError
     from dali_lab.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
+
+    edit: Any
+    preview: Any
+    show: Any
+    subgraph: Any
 
 __version__ = "0.1.0"
 
@@ -40,26 +45,28 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import an attribute on first use."""
-    import importlib
-    import importlib.util
+if not TYPE_CHECKING:  # a type checker is to find names that are not there
 
-    if name in _HOMES:
-        if name in ("edit", "preview"):
-            from dali_lab.model.extras import STUDIO, require
+    def __getattr__(name: str) -> Any:
+        """Import an attribute on first use."""
+        import importlib
+        import importlib.util
 
-            require("studio", STUDIO, f"dali_lab.{name}")
-        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
-    if not name.startswith("_") and importlib.util.find_spec(f"{__name__}.{name}") is not None:
-        return importlib.import_module(f"{__name__}.{name}")
-    from dali_lab.schema.absent import MODULES, module_reason
+        if name in _HOMES:
+            if name in ("edit", "preview"):
+                from dali_lab.model.extras import STUDIO, require
 
-    if name in MODULES:
-        raise ModuleNotFoundError(module_reason(name), name=f"{__name__}.{name}")
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+                require("studio", STUDIO, f"dali_lab.{name}")
+            value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+            globals()[name] = value
+            return value
+        if not name.startswith("_") and importlib.util.find_spec(f"{__name__}.{name}") is not None:
+            return importlib.import_module(f"{__name__}.{name}")
+        from dali_lab.schema.absent import MODULES, module_reason
+
+        if name in MODULES:
+            raise ModuleNotFoundError(module_reason(name), name=f"{__name__}.{name}")
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

@@ -14,7 +14,7 @@ from dali_lab.dynamic.readers import Reader
 from dali_lab.fn import make_function as make_node_function
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.reference import docstring
-from dali_lab.schema.registry import each_operator
+from dali_lab.schema.registry import all_operators, each_operator
 
 
 def make_function(operator: type[Operator]) -> Any:
@@ -62,9 +62,26 @@ def _offer(name: str, schema_name: str, operator: Callable[[], type[Operator]]) 
     parents = name.split(".")[:-1]
     if "readers" in parents:
         namespace.offer(".".join([*parents, _class_name(schema_name)]), lambda: make_reader(operator()))
-    elif parents[:1] not in (["math"], ["_conditional"], ["inputs"]) and name not in _ONLY_IN_PIPELINES:
-        for each in (name, *_OTHER_NAMES.get(name, ())):
-            namespace.offer(each, lambda: make_function(operator()))
+    for each in _names_of_function(name):
+        namespace.offer(each, lambda: make_function(operator()))
+
+
+def _names_of_function(name: str) -> tuple[str, ...]:
+    """The names of an operator's function; none where it is a reader, or for pipelines alone."""
+    parents = name.split(".")[:-1]
+    if "readers" in parents or parents[:1] in (["math"], ["_conditional"], ["inputs"]) or name in _ONLY_IN_PIPELINES:
+        return ()
+    return (name, *_OTHER_NAMES.get(name, ()))
+
+
+def offered_functions() -> dict[str, type[Operator]]:
+    """All public functions by their names, with dots in them."""
+    return {
+        each: operator
+        for name, operator in all_operators().items()
+        if not name.startswith("_")
+        for each in _names_of_function(name)
+    }
 
 
 _OTHER_NAMES = {

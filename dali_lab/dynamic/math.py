@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dali_lab.graph import math as _nodes
 
@@ -34,3 +34,7 @@ def _function(name: str) -> Callable[..., Any]:
 __all__ = list(_nodes.__all__)
 for _name in __all__:
     globals()[_name] = _function(_name)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Any]: ...

@@ -6,11 +6,12 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from dali_lab.graph.recorder import DataNode
 from dali_lab.model.errors import ArgumentTypeError, nearest
 from dali_lab.model.user_code import user_line
+from dali_lab.pipeline.arguments import PipelineArguments
 
 if TYPE_CHECKING:
     from dali_lab.pipeline.pipeline import Pipeline
@@ -63,7 +64,11 @@ def pipeline_def(fn: F) -> Callable[..., Pipeline]: ...
 
 @overload
 def pipeline_def(
-    fn: None = None, *, enable_conditionals: bool = False, debug: bool = False, **pipeline_kwargs: object
+    fn: None = None,
+    *,
+    enable_conditionals: bool = False,
+    debug: bool = False,
+    **pipeline_kwargs: Unpack[PipelineArguments],
 ) -> Callable[[Callable[..., Any]], Callable[..., Pipeline]]: ...
 
 

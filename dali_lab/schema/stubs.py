@@ -181,14 +181,14 @@ def _declarations(serialized: bool) -> str:
         if successor is not None:
             text = f'@deprecated("use {successor}")\n{text}'
         inner.setdefault(last, text)
-    return _lines(tree)
+    return lines(tree)
 
 
-def _lines(tree: dict[str, Any]) -> str:
+def lines(tree: dict[str, Any]) -> str:
     """Names of their own first, then namespaces by their names."""
     parts = [item for item in tree.values() if isinstance(item, str)]
     parts += [
-        f"\nclass {name}:\n" + textwrap.indent(_lines(item), "    ").rstrip()
+        f"\nclass {name}:\n" + textwrap.indent(lines(item), "    ").rstrip()
         for name, item in sorted(tree.items())
         if isinstance(item, dict)
     ]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
+import dali_lab
+import dali_lab.experimental.dynamic as ndd
 import dali_lab.fn as fn
 import dali_lab.ops as ops
 from dali_lab import pipeline_def, types
 from dali_lab.graph.recorder import DataNode
 from dali_lab.pipeline import Pipeline
-from dali_lab.plugin.pytorch import DALIClassificationIterator, DALIGenericIterator, LastBatchPolicy
+from dali_lab.plugin.pytorch import DALIClassificationIterator, DALIGenericIterator, DALIRaggedIterator, LastBatchPolicy
 
 
 @pipeline_def(batch_size=8, num_threads=2, device_id=None)
@@ -50,6 +52,16 @@ def loops() -> None:
         assert batch[0]["pictures"].ndim == 4
 
 
+def without_a_pipeline() -> None:
+    """Dynamic mode."""
+    pictures = ndd.imread(["a.jpg", "b.jpg"])
+    small = ndd.resize(pictures, size=(224, 224), interp_type=ndd.InterpType.CUBIC)
+    brighter = ndd.math.clamp(small * ndd.random.uniform(range=(0.8, 1.2), batch_size=small.batch_size), 0, 255)
+    ndd.cast(ndd.Batch(brighter), dtype=ndd.uint8, device="cpu")
+    for encoded, _ in ndd.readers.File(file_root="pictures").next_epoch(batch_size=4):
+        ndd.decoders.image(encoded, device="mixed")
+
+
 def mistakes(pipe: Pipeline, node: DataNode) -> None:
     """One in each line."""
     fn.nonexistent(node)  # type: ignore
@@ -71,3 +83,13 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     DALIGenericIterator(pipe)  # type: ignore
     DALIGenericIterator(pipe, ["a"], reader_nme="Reader")  # type: ignore
     DALIGenericIterator(pipe, ["a"], last_batch_policy=LastBatchPolicy.WHOLE)  # type: ignore
+    DALIClassificationIterator(pipe, last_batch_polcy=LastBatchPolicy.DROP)  # type: ignore
+    DALIRaggedIterator(pipe)  # type: ignore
+    pipeline_def(bach_size=3)  # type: ignore
+    pipeline_def(batch_size="3")  # type: ignore
+    dali_lab.nonexistent()  # type: ignore
+    ndd.nonexistent(node)  # type: ignore
+    ndd.resize(node, sise=3)  # type: ignore
+    ndd.rotate(node)  # type: ignore
+    for batch in DALIGenericIterator(pipe, ["a"]):
+        batch["a"].numpy()  # type: ignore

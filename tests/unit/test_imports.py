@@ -21,7 +21,7 @@ LAYERS = (
     ("operators",),
     ("conditionals", "executor"),
     ("formats", "pipeline", "auto_aug", "fn", "ops", "types", "math", "data_node", "tensors", "compat"),
-    ("dynamic", "interop", "gallery", "plugin", "experimental", "checking", "packing"),
+    ("dynamic", "interop", "gallery", "plugin", "experimental", "checking", "packing", "plot"),
     ("studio",),
     ("cli",),
 )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
-from dali_lab.interop.iteration import IteratorError, PipelineIterator
+from dali_lab.interop.iteration import IteratorError, LastBatchPolicy, PipelineIterator
 from dali_lab.interop.pytorch.tensors import to_torch_tensor
-from dali_lab.interop.signatures import with_parameters_of
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.pipeline.pipeline import Pipeline
 
@@ -47,6 +46,12 @@ class DALIGenericIterator(PipelineIterator):
         If the arguments contradict each other or the pipelines.
     """
 
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Self: ...
+
+        def __next__(self) -> list[dict[str, Any]]: ...
+
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
         return {name: to_torch_tensor(output) for name, output in zip(self.output_map, outputs, strict=True)}
 
@@ -57,9 +62,22 @@ class DALIClassificationIterator(DALIGenericIterator):
     It takes the same arguments but `output_map`.
     """
 
-    @with_parameters_of(PipelineIterator.__init__, without=("output_map",))
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(output_map=["data", "label"], **settings)
+    def __init__(
+        self,
+        pipelines: Pipeline | list[Pipeline],
+        size: int = -1,
+        reader_name: str | None = None,
+        auto_reset: str | bool | None = False,
+        fill_last_batch: bool | None = None,
+        dynamic_shape: bool | None = False,
+        last_batch_padded: bool = False,
+        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
+        prepare_first_batch: bool = True,
+    ) -> None:
+        super().__init__(
+            pipelines, ["data", "label"], size, reader_name, auto_reset, fill_last_batch, dynamic_shape,
+            last_batch_padded, last_batch_policy, prepare_first_batch,
+        )  # fmt: skip
 
 
 class DALIRaggedIterator(DALIGenericIterator):
@@ -76,7 +94,6 @@ class DALIRaggedIterator(DALIGenericIterator):
     SPARSE_LIST_TAG: str = "sparse_list"
     SPARSE_COO_TAG: str = "sparse_coo"
 
-    @with_parameters_of(PipelineIterator.__init__)
     def __init__(
         self,
         pipelines: Pipeline | list[Pipeline],
@@ -84,13 +101,21 @@ class DALIRaggedIterator(DALIGenericIterator):
         size: int = -1,
         reader_name: str | None = None,
         output_types: Sequence[str] | None = None,
-        **settings: Any,
+        auto_reset: str | bool | None = False,
+        fill_last_batch: bool | None = None,
+        dynamic_shape: bool | None = False,
+        last_batch_padded: bool = False,
+        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
+        prepare_first_batch: bool = True,
     ) -> None:
         tags = (self.DENSE_TAG, self.SPARSE_LIST_TAG, self.SPARSE_COO_TAG)
         self._types = list(output_types) if output_types is not None else [self.DENSE_TAG] * len(output_map)
         if len(self._types) != len(output_map) or any(tag not in tags for tag in self._types):
             raise IteratorError(f"takes one of {', '.join(map(repr, tags))} for each output", argument="output_types")
-        super().__init__(pipelines, output_map, size, reader_name, **settings)
+        super().__init__(
+            pipelines, output_map, size, reader_name, auto_reset, fill_last_batch, dynamic_shape, last_batch_padded,
+            last_batch_policy, prepare_first_batch,
+        )  # fmt: skip
 
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
         result: dict[str, Any] = {}

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
 
 import pytest
 
+from dali_lab.dynamic import stub
+from dali_lab.pipeline import Pipeline
+from dali_lab.pipeline.arguments import PipelineArguments
 from dali_lab.schema import stubs
 
 
@@ -14,3 +18,13 @@ def test_generated_files_are_up_to_date(file: str) -> None:
     text = stubs.path(file).read_text()
     ast.parse(text)
     assert text == stubs.FILES[file](), "run: python -m dali_lab.schema.stubs"
+
+
+def test_stub_of_dynamic_mode_is_up_to_date() -> None:
+    text = stub.FILE.read_text()
+    ast.parse(text)
+    assert text == stub.stub(), "run: python -m dali_lab.dynamic.stub"
+
+
+def test_arguments_of_pipelines_are_those_of_the_class() -> None:
+    assert list(PipelineArguments.__annotations__) == list(inspect.signature(Pipeline).parameters)

@@ -1,0 +1,1 @@
+from dali_lab.dynamic import *  # noqa: F403
