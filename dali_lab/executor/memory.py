@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 
-_MADV_DONTNEED = 4
+from dali_lab.model.system import drop_code_pages
 
 
 def release_compiler() -> None:
@@ -13,17 +12,5 @@ def release_compiler() -> None:
 
     Pages that are needed again are mapped again, from the system's file cache. Does nothing except on Linux.
     """
-    if not sys.platform.startswith("linux") or "llvmlite.binding" not in sys.modules:
-        return
-    try:
-        with open("/proc/self/maps") as maps:
-            lines = [line.split(maxsplit=5) for line in maps if "libllvmlite" in line]
-        madvise = ctypes.CDLL(None).madvise
-    except (OSError, AttributeError):
-        return
-    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    for where, rights, *_ in lines:
-        # Only code: it is never written to, so that the file is its whole content.
-        if rights == "r-xp":
-            start, end = (int(part, 16) for part in where.split("-"))
-            madvise(start, end - start, _MADV_DONTNEED)
+    if "llvmlite.binding" in sys.modules:
+        drop_code_pages("libllvmlite")

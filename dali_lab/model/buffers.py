@@ -23,6 +23,8 @@ from typing import Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.model import system
+
 MOST_IDLE = 256 << 20
 """Most bytes with pages that are kept for later batches."""
 LEAST_MAPPED = 64 << 10
@@ -38,12 +40,7 @@ class _Slab:
     __slots__ = ("address", "memory", "nbytes")
 
     def __init__(self, nbytes: int) -> None:
-        if hasattr(mmap, "MAP_PRIVATE"):
-            self.memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        else:
-            self.memory = mmap.mmap(-1, nbytes)
-        if hasattr(mmap, "MADV_HUGEPAGE"):
-            self.memory.madvise(mmap.MADV_HUGEPAGE)
+        self.memory = system.map_memory(nbytes)
         self.address = np.frombuffer(self.memory, np.uint8).ctypes.data
         self.nbytes = nbytes
 
@@ -132,12 +129,12 @@ class _Heap:
         free.paged -= nbytes
         if free.nbytes == free.slab.nbytes and not free.paged:
             self._free.remove(free)
-        elif hasattr(mmap, "MADV_DONTNEED"):
+        elif system.DROPS_PAGES:
             begin = free.address - free.slab.address
             first, last = _next_page(begin + free.paged), _next_page(begin + free.paged + nbytes)
             last = last if last <= begin + free.nbytes else last - mmap.PAGESIZE
             if first < last:
-                free.slab.memory.madvise(mmap.MADV_DONTNEED, first, last - first)
+                system.drop_pages(free.slab.memory, first, last - first)
         return nbytes
 
     def _grow(self, nbytes: int) -> _Range:

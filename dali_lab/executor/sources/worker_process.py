@@ -7,7 +7,6 @@ import os
 import pickle
 import signal
 import sys
-import tempfile
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OperatorError
 from dali_lab.model.incoming import incoming_batch, write_samples
+from dali_lab.model.system import nameless_file
 from dali_lab.schema.external import External, Request
 
 CAN_SHARE = sys.platform != "win32"
@@ -132,24 +132,13 @@ class _Blocks:
             answer.dropped.append(number)
         self._free.clear()
         capacity = -(-max(size, 1) // mmap.PAGESIZE) * mmap.PAGESIZE
-        handle = _anonymous_file(capacity)
+        handle = nameless_file(capacity)
         mapped = mmap.mmap(handle, capacity)
         number = self._next
         self._next += 1
         self._blocks[number] = (mapped, capacity, handle)
         answer.block, answer.block_size, answer.new_block = number, capacity, True
         return np.frombuffer(mapped, np.uint8), handle
-
-
-def _anonymous_file(size: int) -> int:
-    """A file without a name: it is gone when no process holds it any more, however they end."""
-    if hasattr(os, "memfd_create"):
-        handle = os.memfd_create("dali-lab")
-    else:
-        with tempfile.TemporaryFile() as file:
-            handle = os.dup(file.fileno())
-    os.ftruncate(handle, size)
-    return handle
 
 
 def work(connection: Connection, payload: Any, loads: Any, parent: int, inherited: Sequence[Connection]) -> None:

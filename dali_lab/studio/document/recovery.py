@@ -12,6 +12,7 @@ from dali_lab.formats.disk import write_text
 from dali_lab.formats.secrets import refuse_secrets_in
 from dali_lab.model.cache_folder import cache_folder
 from dali_lab.model.errors import FormatError
+from dali_lab.model.system import is_running
 from dali_lab.studio.document.graph_document import checked, written
 from dali_lab.studio.document.graph_files import SUFFIX
 from dali_lab.studio.protocol.documents import Document
@@ -62,7 +63,7 @@ class Recovery:
                 document = checked(raw)
             except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 continue
-            if process != os.getpid() and _alive(process):
+            if process != os.getpid() and is_running(process):
                 continue
             if path == self.path:
                 continue
@@ -72,13 +73,3 @@ class Recovery:
             file = about.get("file")
             return document, Path(file) if file else None, str(about.get("title") or "Recovered")
         return None
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True

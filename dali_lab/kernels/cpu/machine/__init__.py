@@ -12,6 +12,8 @@ inside. Where that was measurably too slow, the exception lives in this folder, 
 - `instructions`, in ``instructions.py``: single instructions of LLVM. Instead: the same arithmetic in Python.
 - `loading`, in ``numba_cache.py``: private names of Numba. Instead: Numba's own cache.
 - `linking`, in ``numba_parts.py``: private names of Numba. Instead: machine code of each part of a kernel, too.
+- `system`, in :mod:`dali_lab.model.system`: large pages, pages given back, files without names. Instead: plain memory
+  and temporary files.
 
 Results are the same bits either way, but for the estimate of a reciprocal root in `instructions`, in which makes of
 processors differ. ``DALI_LAB_PLAIN=vectors,jpeg`` switches parts off, ``DALI_LAB_PLAIN=all`` all of
@@ -25,7 +27,7 @@ from __future__ import annotations
 import os
 from typing import Literal, get_args
 
-Part = Literal["vectors", "jpeg", "libraries", "instructions", "loading", "linking"]
+Part = Literal["vectors", "jpeg", "libraries", "instructions", "loading", "linking", "system"]
 PARTS: tuple[Part, ...] = get_args(Part)
 VARIABLE = "DALI_LAB_PLAIN"
 
