@@ -85,8 +85,10 @@ def distributions(pipe: Pipeline, names: Sequence[str] | None = None, *, batches
     outputs = list(zip(*found, strict=True))
     if names is not None and len(names) != len(outputs):
         raise ArgumentError(f"takes {len(outputs)} titles, got {len(names)}", argument="names")
-    plt = _pyplot()
-    figure, panels = plt.subplots(1, len(outputs), figsize=(4 * len(outputs), 3), squeeze=False, layout="constrained")
+    figure: Figure
+    figure, panels = _pyplot().subplots(
+        1, len(outputs), figsize=(4 * len(outputs), 3), squeeze=False, layout="constrained"
+    )
     for index, (panel, output) in enumerate(zip(panels[0], outputs, strict=True)):
         values = _numbers(output)
         panel.hist(values, bins)

@@ -77,7 +77,7 @@ def pipeline_def(
     *,
     enable_conditionals: bool = False,
     debug: bool = False,
-    **pipeline_kwargs: object,
+    **pipeline_kwargs: Any,
 ) -> Any:
     """Turn a function that defines a graph into one that makes pipelines.
 
