@@ -14,6 +14,7 @@ BUILT_IN: dict[str, tuple[str, str]] = {
     "_numpy_arrays": ("readers.arrays.on_device", "NumpyArrays"),
     "_random_window": ("fused.random_window", "_RandomWindow"),
     "_resize_normalize": ("fused.resize_normalize", "_ResizeNormalize"),
+    "_resize_window": ("fused.resize_normalize", "_ResizeWindow"),
     "_shape": ("tensor.subscript", "_Shape"),
     "_subscript_dim_check": ("tensor.subscript", "_SubscriptDimCheck"),
     "_tensor_subscript": ("tensor.subscript", "_TensorSubscript"),
