@@ -106,7 +106,7 @@ def _app(options: argparse.Namespace) -> int:
             address = server.url if options.password_file else server.address
             print(f"DALI Lab is at {address}   (Ctrl-C ends it)", flush=True)
             if options.host not in LOOPBACK:
-                _say_how_it_is_reached(server.port, access)
+                _print_address(server.port, access)
             shown = None if options.no_browser else server.address
             with opened_in_browser(shown), contextlib.suppress(KeyboardInterrupt):
                 threading.Event().wait()
@@ -162,7 +162,7 @@ def password_in(path: Path) -> str:
         return file.readline().strip()
 
 
-def _say_how_it_is_reached(port: int, access: Access) -> None:
+def _print_address(port: int, access: Access) -> None:
     print("Other machines reach this address; whoever has the token reads and writes files as you.", flush=True)
     if access.certificate is None:
         print(

@@ -23,14 +23,14 @@ class Undefined:
         self.name = name
 
 
-class _Nothing:
+class _NoReturn:
     """The result of a branch without ``return``."""
 
     def __repr__(self) -> str:
         return "nothing"
 
 
-nothing = _Nothing()
+nothing = _NoReturn()
 
 
 def undefined(name: str) -> Undefined:

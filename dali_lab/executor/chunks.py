@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.executor.batch_run import BatchRun
-from dali_lab.executor.caching.recall import Found, Kept
+from dali_lab.executor.caching.recall import CachedChunk, CachedSteps
 from dali_lab.executor.caching.store import spans
 from dali_lab.executor.calls import Calls
 from dali_lab.executor.failures import explain, named_sample
@@ -142,7 +142,7 @@ class ChunkRunner:
             stage_run.add(chunk)
         return state is not _State.WAITS
 
-    def _run_with_cache(self, stage_run: StageRun, chunk: Chunk, kept: Kept) -> _State:
+    def _run_with_cache(self, stage_run: StageRun, chunk: Chunk, kept: CachedSteps) -> _State:
         """Run a chunk, with what a cache has of the first steps' results."""
         run, stage = stage_run.run, stage_run.stage
         steps = {step.node.id: step for step in stage.steps[: kept.count] if step.node.id in kept.sources}
@@ -387,7 +387,7 @@ class ChunkRunner:
         return batch.take(slice(start, stop)) if len(batch) != stop - start or start else batch
 
 
-def _interleaved(found: Found, parts: Sequence[Chunk], edges: Sequence[Edge], start: int) -> dict[Edge, Batch]:
+def _interleaved(found: CachedChunk, parts: Sequence[Chunk], edges: Sequence[Edge], start: int) -> dict[Edge, Batch]:
     """The samples that a cache had and those computed in its place, in their order.
 
     Raises

@@ -14,7 +14,7 @@ from dali_lab.schema.registry import find_operator
 
 if TYPE_CHECKING:
     from dali_lab.device.interface import Device
-    from dali_lab.executor.caching.recall import Kept
+    from dali_lab.executor.caching.recall import CachedSteps
 
 
 COMPUTE = "compute"
@@ -85,7 +85,7 @@ class Stage:
     exports: list[Edge] = field(default_factory=list)
     gpu: bool = False
     branches: Sequence[tuple[Edge, int]] = ()
-    kept: Kept | None = None
+    kept: CachedSteps | None = None
 
     @property
     def in_order(self) -> bool:

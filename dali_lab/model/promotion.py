@@ -141,11 +141,11 @@ class BroadcastError(ValueError):
         self.shapes = tuple(shapes)
         super().__init__(
             f"shapes {', '.join(map(str, shapes))} do not fit together: extents must be equal or 1."
-            " Can't broadcast shapes:\n" + "\n".join(_told(shape, sample) for shape in shapes)
+            " Can't broadcast shapes:\n" + "\n".join(_shape_text(shape, sample) for shape in shapes)
         )
 
 
-def _told(shape: tuple[int, ...], sample: int) -> str:
+def _shape_text(shape: tuple[int, ...], sample: int) -> str:
     """A shape as NVIDIA DALI's message has it."""
     return f"{' x '.join(map(str, shape))} (d={len(shape) - 1}, belonging to sample_idx={sample})"
 

@@ -216,7 +216,7 @@ class DebugPipeline(Pipeline):
                 operator=call.op,
                 origin=call.origin,
             )
-        first, given = _told(place.call), _told(call)
+        first, given = _argument_texts(place.call), _argument_texts(call)
         for name in sorted(first.keys() | given.keys()):
             before, now = first.get(name, "not given"), given.get(name, "not given")
             if before != now:
@@ -292,7 +292,7 @@ def _is_array(item: object) -> bool:
     return hasattr(item, "__array__") and not isinstance(item, np.generic)
 
 
-def _told(call: OpCall) -> dict[str, str]:
+def _argument_texts(call: OpCall) -> dict[str, str]:
     """The arguments in words that can be compared, but for functions and other objects, which each run makes anew.
 
     Numbers in expressions stay those of the first run without a word, as in NVIDIA DALI.

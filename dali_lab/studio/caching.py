@@ -11,7 +11,7 @@ from dali_lab.io.roots import Roots
 from dali_lab.model.errors import DaliLabError
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import find_operator
-from dali_lab.studio.document.validation import Checked
+from dali_lab.studio.document.validation import CheckedDocument
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.measuring import measure, measure_cache
 from dali_lab.studio.preview.results import Token
@@ -34,7 +34,7 @@ def unchanging(graph: Graph) -> list[str]:
 
 
 def cache_events(
-    checked: Checked, roots: Roots, seed: int, request: CacheRequest, token: Token, tell: Callable[[Wire], None]
+    checked: CheckedDocument, roots: Roots, seed: int, request: CacheRequest, token: Token, tell: Callable[[Wire], None]
 ) -> None:
     """Measure what a cache gives for a client, and send the answer."""
     run = request.run

@@ -18,7 +18,7 @@ from dali_lab.io.exclude_list import exclude_list
 from dali_lab.io.roots import Roots
 from dali_lab.model.errors import DaliLabError
 from dali_lab.operators.readers.list_reader import ListSource
-from dali_lab.studio.document.validation import Checked
+from dali_lab.studio.document.validation import CheckedDocument
 from dali_lab.studio.preview.results import Token
 from dali_lab.studio.protocol.checks import CheckDone, CheckFinding, CheckKind, CheckProgress, CheckRequest
 from dali_lab.studio.protocol.values import SessionError, Wire
@@ -30,7 +30,7 @@ Place = tuple[int, int]
 
 
 def check_events(
-    checked: Checked, roots: Roots, seed: int, request: CheckRequest, token: Token, tell: Callable[[Wire], None]
+    checked: CheckedDocument, roots: Roots, seed: int, request: CheckRequest, token: Token, tell: Callable[[Wire], None]
 ) -> None:
     """Check the dataset of a document for a client, in the roots alone, and send its events up to ``check.done``."""
     run, last = request.run, time.monotonic()

@@ -21,7 +21,7 @@ import msgspec
 
 from dali_lab.formats import dumps
 from dali_lab.graph.graph import Graph
-from dali_lab.interop.ray.driver import Connected, Ended, Failed, Message, Progress, RunOnCluster
+from dali_lab.interop.ray.driver import Connected, EpochEnded, Failed, Message, Progress, RunOnCluster
 from dali_lab.io.roots import Roots
 from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.errors import DocumentError
@@ -75,7 +75,7 @@ def run(graph: Graph, seed: int, roots: Roots, token: Token, tell: Callable[[int
             where = message
         elif isinstance(message, Progress):
             now = message
-        if time.monotonic() - told >= _EVERY and not isinstance(message, Ended):
+        if time.monotonic() - told >= _EVERY and not isinstance(message, EpochEnded):
             told = time.monotonic()
             tell(now.batches, where.batches, _rate(now))
     machines = "1 machine" if where.nodes == 1 else f"{where.nodes} machines"
@@ -113,7 +113,7 @@ def _messages(request: RunOnCluster, token: Token) -> Iterator[Message]:
         for line in _lines(process.stdout, token):
             message = msgspec.json.decode(line, type=Message)
             yield message
-            if isinstance(message, (Ended, Failed)):
+            if isinstance(message, (EpochEnded, Failed)):
                 return
         status = process.wait()
         raise DaliLabError(

@@ -12,7 +12,7 @@ import msgspec
 from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.consent import Consents
 from dali_lab.studio.errors import DocumentError
-from dali_lab.studio.preview.delivery import Delivered
+from dali_lab.studio.preview.delivery import DeliveredResults
 from dali_lab.studio.preview.results import Token
 from dali_lab.studio.protocol.methods import EVENT_NAMES
 from dali_lab.studio.protocol.values import JsonObject, SessionError, Wire
@@ -36,7 +36,7 @@ class Editor:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.delivered = Delivered()
+        self.delivered = DeliveredResults()
         self.waiting: set[str] = set()
         self._preview: Token | None = None
         self._tokens: dict[int, Token] = {}
@@ -89,7 +89,7 @@ class Port:
 
     def __init__(self, send: Send) -> None:
         self.consents = Consents()
-        self.held = Held()
+        self.held = HeldMessages()
         self._send = send
         self._lock = threading.Lock()
         self._editors: OrderedDict[str, Editor] = OrderedDict()
@@ -146,14 +146,14 @@ class Port:
         self.cancel()
 
 
-class Held:
+class HeldMessages:
     """Counts messages of a connection that are kept, and their bytes; the thread that receives them asks."""
 
     def __init__(self) -> None:
         self._count = self._bytes = 0
         self._gone: deque[int] = deque()
 
-    def hold(self, size: int) -> _Hold | None:
+    def hold(self, size: int) -> _MessageHold | None:
         """Keep a message of so many bytes as long as the result is kept; `None` where there are too many already."""
         while self._gone:
             self._bytes -= self._gone.popleft()
@@ -162,10 +162,10 @@ class Held:
             return None
         self._count += 1
         self._bytes += size
-        return _Hold(self._gone, size)
+        return _MessageHold(self._gone, size)
 
 
-class _Hold:
+class _MessageHold:
     """Stands for a message; in whatever thread its last reference goes."""
 
     __slots__ = ("_gone", "_size")

@@ -12,7 +12,7 @@ from dali_lab.executor.failures import Cancelled
 from dali_lab.io.roots import Roots
 from dali_lab.model.errors import DaliLabError
 from dali_lab.pipeline.pipeline import Pipeline
-from dali_lab.studio.document.validation import Checked
+from dali_lab.studio.document.validation import CheckedDocument
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.preview.results import Token
 from dali_lab.studio.preview.summaries import json_float
@@ -33,7 +33,12 @@ _AXES = {"H": "height", "W": "width", "D": "depth", "F": "frames", "C": "channel
 
 
 def distribution_events(
-    checked: Checked, roots: Roots, seed: int, request: DistributionRequest, token: Token, tell: Callable[[Wire], None]
+    checked: CheckedDocument,
+    roots: Roots,
+    seed: int,
+    request: DistributionRequest,
+    token: Token,
+    tell: Callable[[Wire], None],
 ) -> None:
     """Run a graph up to one of its outputs for a client, and send its events up to ``distribution.done``."""
     run, wanted = request.run, within(request.samples, 1, MOST_SAMPLES)

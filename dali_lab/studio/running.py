@@ -13,7 +13,7 @@ from dali_lab.graph.verification import Problem
 from dali_lab.io.roots import Roots
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.studio import cluster
-from dali_lab.studio.document.validation import Checked, check
+from dali_lab.studio.document.validation import CheckedDocument, check
 from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.measuring import measure
 from dali_lab.studio.permissions import Permissions
@@ -40,7 +40,7 @@ _NOTHING = Measured(0, 0, 0.0, 0.0, {})
 
 
 def run_events(
-    checked: Checked, roots: Roots, seed: int, request: RunRequest, token: Token, tell: Callable[[Wire], None]
+    checked: CheckedDocument, roots: Roots, seed: int, request: RunRequest, token: Token, tell: Callable[[Wire], None]
 ) -> None:
     """Do a real run for a client, which reads and writes in the roots alone, and send its events up to ``run.done``."""
     run, batches = request.run, within(request.batches, 1, 100_000)
@@ -128,7 +128,9 @@ class Pictures:
         images = picture_refs(pictures, buffers) or [None] * len(pictures)
         return Swept(images, errors), buffers
 
-    def _picture(self, checked: Checked, seed: int, request: SweepRequest, token: Token) -> Picture | str | None:
+    def _picture(
+        self, checked: CheckedDocument, seed: int, request: SweepRequest, token: Token
+    ) -> Picture | str | None:
         """The picture of one sample, or why there is none."""
         sample, iteration = max(0, request.sample), max(0, request.iteration)
         graph, instances = checked.runnable, checked.instances

@@ -13,7 +13,7 @@ from dali_lab.executor.caching.folder import UnusableCacheError, open_folder, us
 from dali_lab.executor.caching.folder_store import FolderStore, free_bytes
 from dali_lab.executor.caching.numerics import numerics
 from dali_lab.executor.caching.rates import rate_of_disk
-from dali_lab.executor.caching.recall import Kept
+from dali_lab.executor.caching.recall import CachedSteps
 from dali_lab.executor.caching.store import MemoryStore, Store
 from dali_lab.executor.plan import Plan, Stage, Step
 from dali_lab.graph.graph import Edge, Graph
@@ -37,7 +37,7 @@ def attach_cache(
     limit: int | None,
     above: int = 0,
     samples: Callable[[], int] = lambda: 0,
-) -> Kept | None:
+) -> CachedSteps | None:
     """Let a plan keep the results of a part of its graph; `None` where it cannot.
 
     A folder that cannot be used is told of in a warning, and the plan runs without a cache. In memory samples of more
@@ -75,7 +75,7 @@ def attach_cache(
     stage.steps = [*inside, *(step for step in stage.steps if step.node.id not in names)]
     sources = {step.node.id: step.operator for step in inside if step.operator.source}
     origins = tuple(_origin(plan.graph, edge) for edge in part.exports)
-    stage.kept = Kept(len(inside), part.exports, sources, origins, exposed, make)
+    stage.kept = CachedSteps(len(inside), part.exports, sources, origins, exposed, make)
     _never_deferred(stage, part)
     return stage.kept
 

@@ -35,7 +35,7 @@ _SPARE = 64 << 20
 
 
 @dataclass
-class _Others:
+class _FilesOfOthers:
     """The files of another process: the number of the data, and how far the index has been read."""
 
     number: int
@@ -77,8 +77,8 @@ class FolderStore(WrittenStore):
         self._root, self._limit = root, limit
         self._part = open_part(root, meaning)
         self._handles: list[int] = []
-        self._files: dict[str, _Others | None] = {}
-        self._own: _Own | None = None
+        self._files: dict[str, _FilesOfOthers | None] = {}
+        self._own: _OwnFiles | None = None
         self._looked = -np.inf
         self._finalizer = weakref.finalize(self, _close_all, self._handles)
         self._look()
@@ -111,7 +111,7 @@ class FolderStore(WrittenStore):
                 return
             handle = os.open(path.with_suffix(DATA), os.O_RDONLY | getattr(os, "O_BINARY", 0))
             self._handles.append(handle)
-            known = self._files[name] = _Others(len(self._handles) - 1, self.form, 0)
+            known = self._files[name] = _FilesOfOthers(len(self._handles) - 1, self.form, 0)
             with contextlib.suppress(OSError):
                 os.utime(path)  # it is in use
         known.read = index.nbytes
@@ -207,14 +207,14 @@ class FolderStore(WrittenStore):
             raise OSError("there is no room left on the disk")
         return True
 
-    def _begin_file(self) -> _Own:
+    def _begin_file(self) -> _OwnFiles:
         name = f"{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}"
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         handle = os.open(self._part / f"{name}{DATA}", flags, 0o666)
         with self._lock:
             self._handles.append(handle)
             self._files[f"{name}{INDEX}"] = None
-            return _Own(self._part / f"{name}{INDEX}", handle, len(self._handles) - 1)
+            return _OwnFiles(self._part / f"{name}{INDEX}", handle, len(self._handles) - 1)
 
     def _settle(self) -> None:
         own = self._own
@@ -234,7 +234,7 @@ class FolderStore(WrittenStore):
 
 
 @dataclass
-class _Own:
+class _OwnFiles:
     """The files that this process writes: the end of the data, what the index lacks, and from where on."""
 
     index: Path

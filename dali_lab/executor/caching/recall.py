@@ -21,7 +21,7 @@ Place = Callable[[Edge, npt.NDArray[np.int64], DALIDataType, str], Batch | None]
 
 
 @dataclass
-class Found:
+class CachedChunk:
     """The part of a chunk that was in the cache.
 
     Attributes
@@ -40,7 +40,7 @@ class Found:
 
 
 @dataclass
-class Kept:
+class CachedSteps:
     """The steps at the beginning of a stage whose results are kept.
 
     Attributes
@@ -94,12 +94,12 @@ class Kept:
         found[np.logical_not(known)] = 0
         return found
 
-    def recall(self, identities: Rows, calls: dict[str, Call], place: Place) -> Found:
+    def recall(self, identities: Rows, calls: dict[str, Call], place: Place) -> CachedChunk:
         """The samples of a chunk that the cache has, in memory that `place` offers where it has them all."""
         store = self.store
         assert store is not None
         there, rows = store.find(identities)
-        found = Found(identities, there)
+        found = CachedChunk(identities, there)
         if not there.any():
             return found
         batches: list[Batch] = []
@@ -107,7 +107,7 @@ class Kept:
         for number, edge in enumerate(self.edges):
             kind = store.form.kind(rows, number)
             if kind is None:
-                return Found(identities, np.zeros(len(there), np.bool_))
+                return CachedChunk(identities, np.zeros(len(there), np.bool_))
             dtype, ndim, layout = kind
             first = store.form.shapes_at(number)
             shapes = rows[:, first : first + ndim].copy()

@@ -30,7 +30,7 @@ class _Returned(Exception):
         self.value = value
 
 
-class _Left(Exception):
+class _LoopExit(Exception):
     """``break`` or ``continue``."""
 
     def __init__(self, ends: bool) -> None:
@@ -79,7 +79,7 @@ class Interpreter(Evaluator):
                 return
             for inner in inside:
                 self._define(inner)
-        except (NeedsRunning, _Left, _Returned, *_ERRORS):
+        except (NeedsRunning, _LoopExit, _Returned, *_ERRORS):
             for name in writes([statement]):
                 self.names.pop(name, None)
 
@@ -195,7 +195,7 @@ class Interpreter(Evaluator):
             case ast.Return(value=value):
                 raise _Returned(None if value is None else self.value(value))
             case ast.Break() | ast.Continue():
-                raise _Left(isinstance(statement, ast.Break))
+                raise _LoopExit(isinstance(statement, ast.Break))
             case ast.Try():
                 try:
                     self._try(statement)
@@ -272,7 +272,7 @@ class Interpreter(Evaluator):
             for _ in self._rounds(statement):
                 try:
                     self.block(statement.body)
-                except _Left as left:
+                except _LoopExit as left:
                     if left.ends:
                         return
             self.block(statement.orelse)
@@ -335,7 +335,7 @@ class Interpreter(Evaluator):
                 if last:
                     return returned.value
                 raise NeedsRunning(statement, "a node decides over a return inside a loop") from None
-            except _Left:
+            except _LoopExit:
                 raise NeedsRunning(statement, "a node decides over the end of a loop") from None
             return conditions.nothing if last else None
 

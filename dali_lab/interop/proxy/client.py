@@ -88,7 +88,7 @@ default_collate_fn_map[DALIOutputSampleRef] = _collate
 
 
 @dataclass
-class _Here:
+class _ThreadState:
     """State of a process and thread: its connection, and the run that samples are being added to."""
 
     word: str
@@ -120,7 +120,7 @@ class Proxy:
         self._outputs = outputs
         self._address = address
         self._key = key
-        self._here: dict[tuple[int, int], _Here] = {}
+        self._here: dict[tuple[int, int], _ThreadState] = {}
         self._submit: Callable[[BatchId, Mapping[str, list[Any]]], None] | None = None
         self._home = os.getpid()
 
@@ -153,9 +153,9 @@ class Proxy:
         here.samples += 1
         return references[0] if len(references) == 1 else references
 
-    def _state(self) -> _Here:
+    def _state(self) -> _ThreadState:
         key = (os.getpid(), threading.get_ident())
-        return self._here.setdefault(key, _Here(secrets.token_hex(4)))
+        return self._here.setdefault(key, _ThreadState(secrets.token_hex(4)))
 
     def send(self, run: DALIPipelineRunRef) -> None:
         """Send the inputs of a run to the server."""

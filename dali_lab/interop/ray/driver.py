@@ -52,7 +52,7 @@ class Progress(msgspec.Struct, tag=True):
     seconds: float
 
 
-class Ended(msgspec.Struct, tag=True):
+class EpochEnded(msgspec.Struct, tag=True):
     """The whole epoch has come."""
 
 
@@ -66,7 +66,7 @@ class Failed(msgspec.Struct, tag=True):
     origin: str | None = None
 
 
-Message = Connected | Progress | Ended | Failed
+Message = Connected | Progress | EpochEnded | Failed
 
 
 def run(request: RunOnCluster, tell: Callable[[Message], None]) -> None:
@@ -91,7 +91,7 @@ def run(request: RunOnCluster, tell: Callable[[Message], None]) -> None:
     for count, batch in enumerate(batches_of, 1):
         samples += len(next(iter(batch.values())))  # type: ignore[arg-type]
         tell(Progress(count, samples, time.perf_counter() - began))
-    tell(Ended())
+    tell(EpochEnded())
 
 
 def main() -> None:

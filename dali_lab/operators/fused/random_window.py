@@ -19,7 +19,7 @@ _STANDS_FOR = string("stands_for", "", "The node that was cut in two.")
 
 
 @contextlib.contextmanager
-def _told_as(node: str) -> Iterator[None]:
+def _naming_in_errors(node: str) -> Iterator[None]:
     """Let errors name the decoder that was cut in two."""
     try:
         yield
@@ -48,7 +48,7 @@ class WholePicture(ImageDecoder):
     def run(self, call: Call, *inputs: Batch) -> tuple[Batch, Batch]:  # type: ignore[override]
         data = inputs[0]
         inner = dataclasses.replace(call, lost={}, stand_ins={}, defer=False, place=None)
-        with _told_as(self.value("stands_for")):
+        with _naming_in_errors(self.value("stands_for")):
             images = super().run(inner, data)
         assert inner.lost is not None
         lost = np.array([row - call.start for row in inner.lost], np.int64)
@@ -89,7 +89,7 @@ class RandomWindow(ImageRandomCrop):
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         images, rest = inputs
-        with _told_as(""):
+        with _naming_in_errors(""):
             if rest.shapes.any():
                 return self._partly_decoded(call, images, rest)
             windows = random_windows(call, images.shapes[:, :2])

@@ -114,19 +114,19 @@ class File(ListReader):
         return self._paths.states(rows)
 
     def unmatched(self) -> Iterable[Unmatched]:
-        from dali_lab.operators.readers.unmatched import beside_folders, beside_list
+        from dali_lab.operators.readers.unmatched import unlisted_files, unread_in_folders
 
         assert self._paths is not None
         exact = self.value("case_sensitive_filter")
         if self.value("file_list") is not None:
             match = matcher(self.value("file_filters"), exact)
-            yield from beside_list(
+            yield from unlisted_files(
                 self._paths.names, match, "files beside the listed ones that no line of the list names"
             )
         elif self.value("files") is None:
             folders = self.value("dir_filters")
             match_folder = None if folders is None else matcher(folders, exact)
-            yield from beside_folders(self.value("file_root"), match_folder, self._paths.names)
+            yield from unread_in_folders(self.value("file_root"), match_folder, self._paths.names)
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         assert self._files is not None

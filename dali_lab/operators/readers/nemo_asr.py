@@ -155,13 +155,13 @@ class NemoAsr(ListReader):
 
     def unmatched(self) -> Iterable[Unmatched]:
         from dali_lab.operators.readers.file_list import matcher
-        from dali_lab.operators.readers.unmatched import beside_list
+        from dali_lab.operators.readers.unmatched import unlisted_files
 
         assert self._paths is not None
         paths = self._paths.names
         endings = sorted({f"*{os.path.splitext(path)[1]}" for path in paths} - {"*"})
         if endings:
-            yield from beside_list(
+            yield from unlisted_files(
                 paths, matcher(endings, False), "files beside the sounds that no line of a manifest names"
             )
 
@@ -217,7 +217,7 @@ def read_manifest(path: str, low: float, high: float, *, read_text: bool) -> lis
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ArgumentError(f"cannot read '{path}': {reason}", argument="manifest_filepaths") from error
-    decode: Callable[[bytes], Any] = msgspec.json.Decoder(_SaidWithText if read_text else _Said).decode
+    decode: Callable[[bytes], Any] = msgspec.json.Decoder(_ManifestLineWithText if read_text else _ManifestLine).decode
     entries: list[Entry] = []
     for row, line in enumerate(lines, 1):
         if not line.strip():
@@ -245,7 +245,7 @@ def read_manifest(path: str, low: float, high: float, *, read_text: bool) -> lis
     return entries
 
 
-class _Said(msgspec.Struct, gc=False):
+class _ManifestLine(msgspec.Struct, gc=False):
     """The fields of a line."""
 
     audio_filepath: str = ""
@@ -253,7 +253,7 @@ class _Said(msgspec.Struct, gc=False):
     duration: float = -1.0
 
 
-class _SaidWithText(_Said, gc=False):
+class _ManifestLineWithText(_ManifestLine, gc=False):
     text: str = ""
 
 
@@ -263,8 +263,8 @@ def _unusual(line: bytes, read_text: bool) -> Any:
     name = _part(value, "audio_filepath", str, "")
     offset, duration = (float(_part(value, *part)) for part in (("offset", _NUMBER, 0), ("duration", _NUMBER, -1)))
     if not read_text:
-        return _Said(name, offset, duration)
-    said = _SaidWithText(name, offset, duration, _part(value, "text", str, ""))
+        return _ManifestLine(name, offset, duration)
+    said = _ManifestLineWithText(name, offset, duration, _part(value, "text", str, ""))
     said.text.encode("utf-8", "surrogateescape")
     return said
 

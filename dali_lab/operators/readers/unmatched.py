@@ -28,7 +28,7 @@ def unmatched(kind: Literal["without_label", "without_file"], names: Sequence[st
         yield Unmatched(kind, f"{what}: {len(names):,} ({first})")
 
 
-def beside_folders(root: str, labels: Callable[[str], object] | None, found: Iterable[str]) -> Iterator[Unmatched]:
+def unread_in_folders(root: str, labels: Callable[[str], object] | None, found: Iterable[str]) -> Iterator[Unmatched]:
     """Files that a reader of a folder for each label does not read, and folders without files.
 
     Parameters
@@ -63,7 +63,7 @@ def beside_folders(root: str, labels: Callable[[str], object] | None, found: Ite
     yield from unmatched("without_file", sorted(empty), "labels whose folder has no file to read")
 
 
-def beside_list(paths: Iterable[str], match: Callable[[str], object], what: str) -> Iterator[Unmatched]:
+def unlisted_files(paths: Iterable[str], match: Callable[[str], object], what: str) -> Iterator[Unmatched]:
     """Files in the folders of listed ones that are not listed themselves; `what` as for :func:`unmatched`."""
     listed = {os.path.normpath(path) for path in paths if not is_remote(path)}
     folders = sorted({os.path.dirname(path) for path in listed})

@@ -9,7 +9,7 @@ from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.registry import find_operator
 from dali_lab.studio.dataset.samples import Samples
-from dali_lab.studio.document.validation import Checked
+from dali_lab.studio.document.validation import CheckedDocument
 from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.jobs import Jobs
 from dali_lab.studio.permissions import Permissions
@@ -60,7 +60,7 @@ class Datasets:
 
     def ask(
         self,
-        checked: Checked,
+        checked: CheckedDocument,
         request: DatasetRequest,
         respond: Callable[[Wire, list[bytes]], None],
         fail: Callable[[BaseException], None],
@@ -77,7 +77,7 @@ class Datasets:
 
         self._jobs.put(work)
 
-    def page(self, checked: Checked, request: DatasetRequest) -> Answer:
+    def page(self, checked: CheckedDocument, request: DatasetRequest) -> Answer:
         """A page of the samples of a reader.
 
         Raises

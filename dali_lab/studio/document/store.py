@@ -22,7 +22,7 @@ from dali_lab.studio.document.graph_files import (
     title_of,
 )
 from dali_lab.studio.document.recovery import Recovery
-from dali_lab.studio.document.validation import Checked, check
+from dali_lab.studio.document.validation import CheckedDocument, check
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.permissions import Permissions, absolute, usual_roots
 from dali_lab.studio.protocol.connections import Named
@@ -89,7 +89,7 @@ class Store:
         self.revision = 1
         self._stamp = Stamp.of(file) if file is not None else None
         self._drawn_seed = secrets.randbits(31)
-        self._checked: tuple[Document, dict[str, Switch], Checked] | None = None
+        self._checked: tuple[Document, dict[str, Switch], CheckedDocument] | None = None
 
     @property
     def objects(self) -> dict[str, object]:
@@ -114,7 +114,7 @@ class Store:
         """The document and what belongs to it."""
         return Opened(self.document, self.revision, self.title, self.file_info(), self.dirty, self.seed)
 
-    def checked(self) -> Checked:
+    def checked(self) -> CheckedDocument:
         """The document's problems and runnable nodes; remembered until the meaning changes."""
         document = self.document
         switched = switches(document["view"])

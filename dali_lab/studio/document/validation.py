@@ -17,7 +17,7 @@ from dali_lab.studio.protocol.values import Permission
 
 
 @dataclass
-class Checked:
+class CheckedDocument:
     """The result of checking a document.
 
     Attributes
@@ -72,7 +72,7 @@ class Checked:
         return graph.replaced(outputs=tuple(Edge(name) for name in ends)), note
 
 
-def check(document: Document, permissions: Permissions | None = None) -> Checked:
+def check(document: Document, permissions: Permissions | None = None) -> CheckedDocument:
     """Check a document, and that it keeps to `permissions`, if given; never fails on what a person can draw."""
     found = draft(document, None if permissions is None else permissions.objects)
     graph = found.graph
@@ -102,7 +102,9 @@ def check(document: Document, permissions: Permissions | None = None) -> Checked
         blocked.setdefault(name, Problem("This node is part of a circle.", "circle", name))
     good = _runnable(graph, blocked, waiting)
     outputs = tuple(edge for edge in graph.outputs if edge.node in good)
-    checked = Checked(found, graph.replaced(nodes=good, outputs=outputs), blocked, waiting, listed, missing, lacking)
+    checked = CheckedDocument(
+        found, graph.replaced(nodes=good, outputs=outputs), blocked, waiting, listed, missing, lacking
+    )
     if checked.unmarked and graph.nodes:
         listed.append(Problem("Nothing is marked as an output of the pipeline.", "no_outputs", severity="info"))
     return checked

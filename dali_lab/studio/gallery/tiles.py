@@ -79,7 +79,7 @@ class Tiles:
 def digest(entry: Entry) -> str:
     """Names what a tile shows: the graph, which of its pictures, and how tiles are made."""
     overlays = [(o.kind, str(o.source), str(o.on), o.relative) for o in entry.overlays]
-    said = [_VERSION, TILE, _graph_text(entry), str(entry.before), overlays, which_picture(entry), entry.tags]
+    said = [_VERSION, TILE, _graph_text(entry), str(entry.before), overlays, photograph_number(entry), entry.tags]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
 
 
@@ -91,7 +91,7 @@ def _graph_text(entry: Entry) -> str:
     return json.dumps(json_file.to_document(entry.graph), sort_keys=True)
 
 
-def which_picture(entry: Entry) -> int:
+def photograph_number(entry: Entry) -> int:
     """The number of the sample photograph that shows an entry on the wall."""
     return entry.picture if entry.picture is not None else _PICTURES.get(entry.family, 0)
 
@@ -106,7 +106,7 @@ def draw_tile(entry: Entry, drawer: Drawer, photographs: Photographs) -> tuple[P
     """
     subject = Subject.of(entry)
     seed = int(entry.graph.pipeline.get("seed") or 42)
-    drawn = drawer.draw(subject, Variant(seed=seed), photographs, first=which_picture(entry), size=TILE)
+    drawn = drawer.draw(subject, Variant(seed=seed), photographs, first=photograph_number(entry), size=TILE)
     if drawn.problem is not None:
         raise DaliLabError(drawn.problem.message)
     after = [_frame(view) for view in drawn.after[:_MOST_VIEWS]]

@@ -31,7 +31,7 @@ _SOUND = 1000
 _BOX_COLORS = ((74, 125, 240), (224, 130, 61), (31, 157, 139), (204, 79, 143), (201, 138, 27), (138, 99, 210))
 
 
-class Shown:
+class ShownPictures:
     """Pictures of a batch, for the end of a notebook cell.
 
     Attributes
@@ -79,7 +79,7 @@ def show(
     names: Sequence[str] | None = None,
     size: int = 224,
     limit: int = 64,
-) -> Shown:
+) -> ShownPictures:
     """Show a batch as a grid of pictures.
 
     Parameters
@@ -135,7 +135,7 @@ def show(
     shape = _shape(next(iter(shapes))) if len(shapes) == 1 else "different shapes" if shapes else "nothing"
     low_high = described.output.range
     title = f"{len(own)} × {shape}, {own.dtype.name} {own.layout}".rstrip()
-    return Shown(pictures, captions, title if low_high is None else f"{title}, {low_high[0]} to {low_high[1]}")
+    return ShownPictures(pictures, captions, title if low_high is None else f"{title}, {low_high[0]} to {low_high[1]}")
 
 
 def as_batch(given: Any) -> Batch:

@@ -13,7 +13,7 @@ from dali_lab.graph.graph import Edge, bare
 from dali_lab.graph.switches import switches
 from dali_lab.model.batch import Batch
 from dali_lab.schema.registry import find_operator
-from dali_lab.studio.document.validation import Checked
+from dali_lab.studio.document.validation import CheckedDocument
 from dali_lab.studio.errors import sentence
 from dali_lab.studio.preview.evaluation import Evaluator
 from dali_lab.studio.preview.overlays import Overlay, corners_first, overlays_of, shapes_overlay
@@ -42,7 +42,7 @@ _MOST_IN_FOCUS = 16
 
 
 @dataclass
-class Delivered:
+class DeliveredResults:
     """The results that one client has: signatures by node, and by output for outputs in focus."""
 
     nodes: dict[str, tuple[object, ...]] = field(default_factory=dict)
@@ -108,9 +108,9 @@ class Delivery:
     def __init__(
         self,
         request: PreviewRequest,
-        checked: Checked,
+        checked: CheckedDocument,
         renderer: Renderer,
-        delivered: Delivered,
+        delivered: DeliveredResults,
         token: Token,
         tell: Tell,
     ) -> None:

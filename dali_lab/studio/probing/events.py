@@ -13,7 +13,7 @@ from dali_lab.executor.failures import Cancelled
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.io.roots import Roots
 from dali_lab.studio.dataset.samples import Samples
-from dali_lab.studio.document.validation import Checked
+from dali_lab.studio.document.validation import CheckedDocument
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.preview.results import Token
 from dali_lab.studio.probing.variants import Sample, over, random_steps, reader_of, split, without
@@ -27,7 +27,7 @@ _MOST = {"samples": 20_000, "seeds": 10, "epochs": 100}
 
 
 def probe_events(
-    checked: Checked, roots: Roots, seed: int, request: ProbeRequest, token: Token, tell: Callable[[Wire], None]
+    checked: CheckedDocument, roots: Roots, seed: int, request: ProbeRequest, token: Token, tell: Callable[[Wire], None]
 ) -> None:
     """Train for a client, and send its events up to ``probe.done``."""
     try:

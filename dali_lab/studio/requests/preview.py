@@ -12,7 +12,7 @@ from dali_lab.studio.caching import cache_events
 from dali_lab.studio.connections import Request
 from dali_lab.studio.distributions import distribution_events
 from dali_lab.studio.document.graph_document import checked
-from dali_lab.studio.document.validation import Checked
+from dali_lab.studio.document.validation import CheckedDocument
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.preview.delivery import Delivery
 from dali_lab.studio.preview.results import Token
@@ -74,7 +74,12 @@ def check(workspace: Workspace, request: Request, params: CheckRequest) -> None:
     """Check the dataset that the graph reads; no run goes on meanwhile."""
 
     def events(
-        found: Checked, roots: Roots, seed: int, params: CheckRequest, token: Token, tell: Callable[[Wire], None]
+        found: CheckedDocument,
+        roots: Roots,
+        seed: int,
+        params: CheckRequest,
+        token: Token,
+        tell: Callable[[Wire], None],
     ) -> None:
         def told(event: Wire) -> None:
             if isinstance(event, CheckDone):
@@ -121,7 +126,7 @@ def _alone(
     workspace: Workspace,
     request: Request,
     params: L,
-    events: Callable[[Checked, Roots, int, L, Token, Callable[[Wire], None]], None],
+    events: Callable[[CheckedDocument, Roots, int, L, Token, Callable[[Wire], None]], None],
 ) -> None:
     """Begin long work on the graph, of which there is one piece at a time, and send its events."""
     if workspace.running:

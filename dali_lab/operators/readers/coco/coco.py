@@ -201,12 +201,12 @@ class COCO(ListReader):
 
     def unmatched(self) -> Iterable[Unmatched]:
         from dali_lab.operators.readers.file_list import IMAGE_FILTERS, matcher
-        from dali_lab.operators.readers.unmatched import beside_list
+        from dali_lab.operators.readers.unmatched import unlisted_files
 
         assert self._paths is not None
         if not self.value("images"):
             what = "files beside the pictures that no annotations are read for"
-            yield from beside_list(self._paths.names, matcher(IMAGE_FILTERS, False), what)
+            yield from unlisted_files(self._paths.names, matcher(IMAGE_FILTERS, False), what)
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         assert self._table is not None

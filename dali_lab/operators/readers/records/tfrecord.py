@@ -205,13 +205,13 @@ class TFRecord(ListReader):
             else:
                 batch = self._numbers(call, number, counts, lists, lengths, sources)
             if number not in self._told and (counts < 0).all():
-                self._tell_of_absence(number, sources)
+                self._warn_of_absent_feature(number, sources)
             self._told.add(number)
             batch.sources = sources
             results.append(batch)
         return tuple(results)
 
-    def _tell_of_absence(self, number: int, sources: Sequence[str]) -> None:
+    def _warn_of_absent_feature(self, number: int, sources: Sequence[str]) -> None:
         warnings.warn(
             f"fn.{self.name}: the first records have no feature '{self.value('feature_names')[number]}'; its default"
             f" value stands there ({sources[0]})",

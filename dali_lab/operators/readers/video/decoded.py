@@ -19,7 +19,7 @@ from dali_lab.schema import choice, flag, register
 
 if TYPE_CHECKING:
     from dali_lab.codecs.video_index import FrameIndex
-    from dali_lab.operators.readers.video.open_videos import Listed, OpenVideos
+    from dali_lab.operators.readers.video.open_videos import ListedVideo, OpenVideos
 
 
 @register
@@ -73,7 +73,7 @@ class VideoDecoded(VideoReading):
         if len(values.get("fill_value") or (0,)) not in (1, 3):
             raise ArgumentError("takes 1 or 3 values", argument="fill_value")
 
-    def cut(self, listed: Listed, videos: OpenVideos) -> list[tuple[int, int]]:
+    def cut(self, listed: ListedVideo, videos: OpenVideos) -> list[tuple[int, int]]:
         first, end = self._part(listed, videos.index(listed.path))
         if first >= end:
             message = f"the part of '{listed.path}' from {listed.start} to {listed.end} has no frames; it is left out"
@@ -84,7 +84,7 @@ class VideoDecoded(VideoReading):
         length = self.value("stride") * self.value("sequence_length")
         return self.stepped(first, end, length, tail=self.value("pad_mode") != "none")
 
-    def _part(self, listed: Listed, index: FrameIndex) -> tuple[int, int]:
+    def _part(self, listed: ListedVideo, index: FrameIndex) -> tuple[int, int]:
         """First frame of a part of a file, and the frame before which it ends."""
         if listed.start is None or not (listed.start or listed.end):
             return 0, len(index)

@@ -22,7 +22,7 @@ _MOST_OPEN = 16
 """Number of idle files that a reader keeps open."""
 
 
-class Listed(NamedTuple):
+class ListedVideo(NamedTuple):
     """A file, or a part of one.
 
     Attributes
@@ -41,7 +41,7 @@ class Listed(NamedTuple):
     end: float | None = None
 
 
-def listed_videos(values: Mapping[str, Any]) -> list[Listed]:
+def listed_videos(values: Mapping[str, Any]) -> list[ListedVideo]:
     """The files that the arguments of a video reader name.
 
     In a `file_root` the folders are the classes, and files are in the order of their whole paths.
@@ -53,15 +53,15 @@ def listed_videos(values: Mapping[str, Any]) -> list[Listed]:
     """
     if values.get("filenames"):
         labels = values.get("labels") or [0] * len(values["filenames"])
-        return [Listed(path, label) for path, label in zip(values["filenames"], labels, strict=True)]
+        return [ListedVideo(path, label) for path, label in zip(values["filenames"], labels, strict=True)]
     if values.get("file_list"):
         return _from_list(values["file_list"])
     found = find_files(file_root=values["file_root"], file_filters=("*",))
     rows = sorted(zip(found.paths, found.labels.tolist(), strict=True), key=lambda row: os.fsencode(row[0]))
-    return [Listed(path, label) for path, label in rows]
+    return [ListedVideo(path, label) for path, label in rows]
 
 
-def _from_list(path: str) -> list[Listed]:
+def _from_list(path: str) -> list[ListedVideo]:
     try:
         lines = read_text(path).split("\n")
     except (OSError, ValueError) as error:
@@ -84,7 +84,7 @@ def _from_list(path: str) -> list[Listed]:
         start, end = (*bounds, None, None)[:2]
         if start is not None and start == end:
             continue
-        result.append(Listed(words[0], label, start, end))
+        result.append(ListedVideo(words[0], label, start, end))
     if not result:
         raise ArgumentError(f"'{path}' names no files", argument="file_list")
     return result

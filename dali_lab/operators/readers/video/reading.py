@@ -21,7 +21,7 @@ from dali_lab.schema.operator import Extent
 if TYPE_CHECKING:
     from dali_lab.codecs.video_index import FrameIndex
     from dali_lab.operators.readers.unmatched import Unmatched
-    from dali_lab.operators.readers.video.open_videos import Listed, OpenVideos
+    from dali_lab.operators.readers.video.open_videos import ListedVideo, OpenVideos
 
 ROOTS = ("filenames", "file_root", "file_list")
 FILES = (
@@ -115,7 +115,7 @@ class VideoReading(ListReader):
         super().verify(values, connected, inputs)
 
     def setup(self) -> None:
-        self._files: list[Listed] = []
+        self._files: list[ListedVideo] = []
         self._clips: list[Clip] = []
         self._no_videos: dict[str, str] = {}
         self._videos: OpenVideos | None = None
@@ -129,7 +129,7 @@ class VideoReading(ListReader):
 
     # -- list of sequences --------------------------------------------------------------------------------------
 
-    def cut(self, listed: Listed, videos: OpenVideos) -> list[tuple[int, int]]:
+    def cut(self, listed: ListedVideo, videos: OpenVideos) -> list[tuple[int, int]]:
         """Start and end of each sequence of a file."""
         raise NotImplementedError
 

@@ -21,7 +21,7 @@ from dali_lab.schema import Arg, flag, integer, register
 if TYPE_CHECKING:
     from dali_lab.codecs.video import Video as Decoder
     from dali_lab.codecs.video_index import FrameIndex
-    from dali_lab.operators.readers.video.open_videos import Listed, OpenVideos
+    from dali_lab.operators.readers.video.open_videos import ListedVideo, OpenVideos
 
 CONSTANT_RATE = (
     Arg("dtype", "dtype", UINT8, "UINT8 or FLOAT.", or_no_type=True),
@@ -79,7 +79,7 @@ class VideoReader(VideoReading):
 
     # -- list of sequences --------------------------------------------------------------------------------------
 
-    def cut(self, listed: Listed, videos: OpenVideos) -> list[tuple[int, int]]:
+    def cut(self, listed: ListedVideo, videos: OpenVideos) -> list[tuple[int, int]]:
         with videos.borrowed(listed.path) as video:
             rate = video.header.rate
             count = video.header.frames or len(video.index)
@@ -94,7 +94,7 @@ class VideoReader(VideoReading):
             clips += [(start, end) for start in range(first + len(clips) * step, end, step)]
         return clips
 
-    def _part(self, listed: Listed, count: int, rate: float) -> tuple[int, int]:
+    def _part(self, listed: ListedVideo, count: int, rate: float) -> tuple[int, int]:
         start, end = listed.start or 0.0, listed.end or 0.0
         if not start and not end:
             return 0, count

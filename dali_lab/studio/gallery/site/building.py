@@ -21,7 +21,7 @@ from dali_lab.studio.gallery.describing import control_of
 from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View
 from dali_lab.studio.gallery.site import pages
 from dali_lab.studio.gallery.site.pages import EntryPage, Range
-from dali_lab.studio.gallery.tiles import draw_tile, flat_picture, which_picture
+from dali_lab.studio.gallery.tiles import draw_tile, flat_picture, photograph_number
 from dali_lab.studio.preview.pictures import Picture
 from dali_lab.studio.preview.results import Token
 from dali_lab.studio.protocol.gallery import Control, Cost
@@ -153,7 +153,7 @@ class _Drawing:
         before, after = draw_tile(self.entry, self.drawer, self.photographs)
         page.before = None if before is None else self._save("before", before)
         page.after = self._save("after", after)
-        first = which_picture(self.entry)
+        first = photograph_number(self.entry)
         page.samples = self._pairs(subject, Variant(seed=seed), first)
         page.random = bool(subject.random)
         if page.random:
