@@ -228,7 +228,7 @@ def most_saving(graph: Graph, read: Sequence[str], costs: Costs) -> list[str]:
 def _cropped(graph: Graph, name: str) -> Graph:
     """The graph with a resize that gives no more than its one consumer crops, if that is the same in every epoch."""
     node, user = graph.nodes[name], only_consumer(graph, name)
-    if user is None or user.op != "crop_mirror_normalize" or fused_name(node) != "_resize_normalize":
+    if user is None or find_operator(user.op).resizes or {fused_name(node), fused_name(user)} != {"_resize_normalize"}:
         return graph
     window = {key: value for key, value in user.arguments.items() if key in _CROPPING}
     inside = user.arguments.get("out_of_bounds_policy", "error") == "error"
