@@ -133,11 +133,11 @@ def _other_frames(
     """The error about a sample that has other numbers of frames in two inputs or arguments."""
     (name, frames), (which, counts) = first, other
     if which.startswith("input"):
-        message = f"The {name} and the {which} have different number of frames for sample {sample}:"
+        message = f"The {name} and the {which} have different number of frames for sample {call.start + sample}:"
         message += f" {frames[sample]} and {counts[sample]}"
     else:
-        message = f"The sample {sample} of tensor {which} contains {counts[sample]} per-frame parameters, but there are"
-        message += f" {frames[sample]} frames in the corresponding sample of {name}."
+        message = f"The sample {call.start + sample} of tensor {which} contains {counts[sample]} per-frame parameters,"
+        message += f" but there are {frames[sample]} frames in the corresponding sample of {name}."
     return call.problem(message, sample=sample)
 
 
