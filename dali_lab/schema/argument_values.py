@@ -263,8 +263,8 @@ class CalledSamples:
             if rows.shape[0] not in (1, frames):
                 raise self.problem(
                     f"has {rows.shape[0]} frames of values for a sequence of {frames}. The sample"
-                    f" {index + self.start} of tensor argument `{name}` contains {rows.shape[0]} per-frame parameters, but there are {frames} frames"
-                    " in the corresponding sample of input 0.",
+                    f" {index + self.start} of tensor argument `{name}` contains {rows.shape[0]} per-frame parameters,"
+                    f" but there are {frames} frames in the corresponding sample of input 0.",
                     argument=name,
                     sample=index,
                     frames=False,
