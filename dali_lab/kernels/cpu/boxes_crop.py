@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.arrays import Array, Real
-from dali_lab.kernels.cpu.memory import kernel, part
+from dali_lab.kernels.cpu.memory import copy_row, kernel, part
 from dali_lab.kernels.cpu.philox import start_words
 from dali_lab.kernels.cpu.standard_random import below, canonical32
 from dali_lab.kernels.streams import Key
@@ -217,6 +217,6 @@ def windows(
                 # The last window of those that overlap enough counts, even if it leaves no box.
                 best = value
                 success[i] = good and (first == last or count > 0)
-                found[i, :] = window
+                copy_row(window, found[i])
                 for b in range(first, last):
                     kept[b] = _keeps(window, boxes[b], ndim, least)

@@ -119,7 +119,8 @@ def _correlate(
             )  # fmt: skip
             for z in range(out_depth):
                 for y in range(out_height):
-                    offsets[:] = inside + (z * extents[1] + y) * pitch
+                    for k in range(taps):
+                        offsets[k] = inside[k] + (z * extents[1] + y) * pitch
                     _sum(padded, offsets, window, taps, line, fused, count)
                     to = ((plane * out_depth + z) * out_height + y) * count
                     goal = target[to : to + count]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import background
-from dali_lab.kernels.cpu.memory import array_at, array_in_memory, inner_part, kernel, like, rows
+from dali_lab.kernels.cpu.memory import array_at, array_in_memory, copy_row, inner_part, kernel, like, rows
 from dali_lab.model import extras
 
 ALGORITHMS = ("bilinear", "edge_aware", "gray", "along_colors")
@@ -112,8 +112,8 @@ def _debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: 
             for c in range(channels):
                 row[c] = row[channels + c]
                 row[(width - 1) * channels + c] = row[(width - 2) * channels + c]
-        target[0] = target[1]
-        target[height - 1] = target[height - 2]
+        copy_row(target[1], target[0])
+        copy_row(target[height - 2], target[height - 1])
 
 
 @inner_part

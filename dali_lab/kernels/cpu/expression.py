@@ -12,7 +12,7 @@ import numpy as np
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.convert import whole_level
-from dali_lab.kernels.cpu.memory import array_at, kernel, part
+from dali_lab.kernels.cpu.memory import array_at, copy_row, kernel, part
 
 OPERATIONS = (
     "add", "sub", "mul", "fdiv", "min", "max", "clamp", "minus", "abs", "floor", "ceil", "sqrt", "plus", "level",
@@ -68,7 +68,7 @@ def _single(operation: int, out: Array, a: Array) -> None:
         for k in range(out.shape[0]):
             out[k] = whole_level(a[k])
     else:
-        out[:] = a
+        copy_row(a, out)
 
 
 @part

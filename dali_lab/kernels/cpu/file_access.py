@@ -16,7 +16,7 @@ from numba import types as nb_types
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.machine import uses
-from dali_lab.kernels.cpu.memory import array_at, kernel, part
+from dali_lab.kernels.cpu.memory import array_at, copy_row, kernel, part
 
 AVAILABLE = os.name == "posix" and uses("libraries")
 HAS_STATES = AVAILABLE and sys.platform == "linux" and hasattr(ctypes.CDLL(None), "statx")
@@ -135,7 +135,7 @@ def copy_heads(src: Array, sizes: Array, heads: Array) -> None:
     for i in range(src.shape[0]):
         head = heads[i]
         count = min(sizes[i], length)
-        head[:count] = array_at(src[i], (count,), np.empty(0, np.uint8))
+        copy_row(array_at(src[i], (count,), np.empty(0, np.uint8)), head[:count])
         head[count:] = 0
         head[min(count, _header_end(head)) :] = 0
 

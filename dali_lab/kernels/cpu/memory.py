@@ -106,6 +106,17 @@ def inner_part(function: F) -> F:
     return cast(F, numba.njit(forceinline=True, **PART_OPTIONS)(function))
 
 
+@part
+def copy_row(source: Array, target: Array) -> None:
+    """Fill `target` with the first elements of `source`.
+
+    Assigning an array to a slice would compile Numba's message about shapes that differ into the kernel, which takes
+    longer than most kernels.
+    """
+    for k in range(target.shape[0]):
+        target[k] = source[k]
+
+
 def variants(stub: Callable[..., Any]) -> Callable[[F], F]:
     """Let the decorated function choose, by the types of the arguments, what a call of `stub` compiles to."""
     options: Any = {"forceinline": True, **PART_OPTIONS}
@@ -199,6 +210,7 @@ __all__ = [
     "array_at",
     "as_python",
     "borrowed",
+    "copy_row",
     "fast_kernel",
     "inner_part",
     "kernel",

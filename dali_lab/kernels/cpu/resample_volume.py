@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.convert import saturate
-from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
+from dali_lab.kernels.cpu.memory import array_at, copy_row, kernel, like, part, rows
 from dali_lab.kernels.cpu.resample_filters import (
     NN,
     filter_taps,
@@ -55,7 +55,7 @@ def order_of_passes(reach: Array, out_size: Array, taps: Array) -> Array:
             if second == first:
                 continue
             order[0], order[1], order[2] = first, second, 3 - first - second
-            size[:] = reach
+            copy_row(reach, size)
             total = np.float32(0)
             for k in range(3):
                 axis = order[k]
@@ -65,7 +65,7 @@ def order_of_passes(reach: Array, out_size: Array, taps: Array) -> Array:
                 total += cost + np.float32(elements) * np.float32(3)
             if total < least:
                 least = total
-                best[:] = order
+                copy_row(order, best)
     return best
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu.convert import widen
 from dali_lab.kernels.cpu.machine.instructions import estimated_root
-from dali_lab.kernels.cpu.memory import array_at, kernel, part
+from dali_lab.kernels.cpu.memory import array_at, copy_row, kernel, part
 from dali_lab.kernels.cpu.reciprocal_root import reciprocal_root
 from dali_lab.kernels.cpu.totals import (
     FEW,
@@ -59,7 +59,7 @@ def invert(sums: Array, count: int, ddof: int, epsilon: float, scale: float) -> 
 def _repeat(values: Array, row: Array) -> None:
     """Fill a row with results over and over."""
     for start in range(0, row.shape[0], values.shape[0]):
-        row[start : start + values.shape[0]] = values
+        copy_row(values, row[start : start + values.shape[0]])
 
 
 @part

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.arrays import Array, Integer
-from dali_lab.kernels.cpu.memory import array_at, kernel, part
+from dali_lab.kernels.cpu.memory import array_at, copy_row, kernel, part
 
 INT64, STRING, FLOAT32 = 0, 1, 2
 """Kinds of features, as ``dali_lab.model.features`` numbers them."""
@@ -232,7 +232,7 @@ def take_floats(lists: Array, sizes: Array, addresses: Array, counts: Array) -> 
             number, wire, first, at = _field(data, at, sizes[i])
             if number == 1 and (wire == 2 or wire == 5):
                 count = min((at - first) // 4 * 4, 4 * counts[i] - to)
-                out[to : to + count] = data[first : first + count]
+                copy_row(data[first : first + count], out[to : to + count])
                 to += count
 
 

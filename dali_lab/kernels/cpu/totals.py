@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array, Number
 from dali_lab.kernels.cpu.convert import widen
-from dali_lab.kernels.cpu.memory import array_at, kernel, part
+from dali_lab.kernels.cpu.memory import array_at, copy_row, kernel, part
 
 Workplace: TypeAlias = tuple[Array, Array, Array, Array, Array]
 """See :func:`workplace`."""
@@ -231,7 +231,7 @@ def _add_nested(
                 break
             at -= counts[each] * plan[1, each]
             counts[each] = 0
-    sums[:] = nested[level, :width]
+    copy_row(nested[level], sums)
 
 
 @part
@@ -283,7 +283,7 @@ def _add_tree(
             nodes[waiting - 1, 4] -= 1
             for k in range(width):
                 pending[waiting - 1, k] += pending[waiting, k]
-    total[:] = pending[0, :width]
+    copy_row(pending[0], total)
 
 
 @part

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dali_lab.kernels.arrays import Array, Extents, Real
 from dali_lab.kernels.cpu.convert import saturate, widen
 from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
-from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, rows
+from dali_lab.kernels.cpu.memory import array_at, copy_row, inner_part, kernel, like, rows
 from dali_lab.kernels.cpu.warp import agreed_sizes, cosines_and_sines, radians_of, whole
 
 _SPAN = 256
@@ -238,8 +238,8 @@ def _invert(matrices: Array, inverses: Array, exists: Array) -> None:
                 for j in range(3):
                     a[row, j] = fused_multiply_add(share, a[v, j], a[row, j])
                     b[row, j] = fused_multiply_add(share, b[v, j], b[row, j])
-        inverses[i, :, :3] = b
         for row in range(3):
+            copy_row(b[row], inverses[i, row, :3])
             x, y, z = (b[row, 0] * matrices[i, 0, 3], b[row, 1] * matrices[i, 1, 3], b[row, 2] * matrices[i, 2, 3])
             inverses[i, row, 3] = -((x + y) + z)
 
