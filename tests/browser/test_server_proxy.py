@@ -11,16 +11,18 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dali_lab.studio.document.recovery import Recovery
 from dali_lab.studio.hosts.application import start_session
-from dali_lab.studio.hosts.panel_app import AppServer
 from dali_lab.studio.server.access import Access
 from tests.browser.conftest import PATIENCE, Tab
 from tests.browser.lab import quiet_port
+
+if TYPE_CHECKING:
+    from dali_lab.studio.hosts.panel_app import AppServer
 
 pytest.importorskip("jupyter_server_proxy", reason="jupyter-server-proxy is not installed")
 
@@ -36,6 +38,8 @@ class Proxied:
 @pytest.fixture(params=["proxy", "proxy/absolute"])
 def proxied(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxied]:
     """A Jupyter server under ``/user/me/`` with the app behind it; ``absolute`` leaves the path as it is."""
+    from dali_lab.studio.hosts.panel_app import AppServer
+
     monkeypatch.chdir(tmp_path)
     session = start_session(recovery=Recovery(tmp_path / "recovery"))
     port, own = quiet_port(), quiet_port()

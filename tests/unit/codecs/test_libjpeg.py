@@ -22,11 +22,7 @@ SAMPLINGS = (
 )
 
 
-@pytest.fixture(autouse=True, scope="module")
-def library() -> None:
-    """Compiled code is needed to find the library: not for collecting the tests."""
-    if not libjpeg.available():
-        pytest.skip("neither imagecodecs nor Pillow brings libjpeg along")
+pytestmark = pytest.mark.usefixtures("fast_jpeg")
 
 
 def encoded(pixels: Pixels, sampling: int = SAMPLINGS[1], progressive: int = 0, restart: int = 0) -> Pixels:

@@ -118,7 +118,7 @@ def test_errors(operator: str, place: int, damage: Callable[[], bytes], monkeypa
         assert message() == told
 
 
-@pytest.mark.skipif(not libjpeg.available(), reason="neither imagecodecs nor Pillow brings libjpeg along")
+@pytest.mark.usefixtures("fast_jpeg")
 def test_one_unusual_picture_does_not_send_the_others_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
     for backend in (simplejpeg, nvimgcodec, imagecodecs, pillow):

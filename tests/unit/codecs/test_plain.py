@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from dali_lab.codecs import convert
-from dali_lab.codecs.backends import libjpeg
 from dali_lab.codecs.backends.libjpeg import as_stored
 from dali_lab.codecs.headers import read_headers
 from dali_lab.codecs.headers.jpeg_chunk import read_orientations
 from tests.unit.codecs import pictures
 from tests.unit.codecs.decoding import COMPILED, batch, by_kernels, decode
 
-pytestmark = pytest.mark.skipif(not libjpeg.available(), reason="neither imagecodecs nor Pillow brings libjpeg along")
+pytestmark = pytest.mark.usefixtures("fast_jpeg")
 
 Array = np.ndarray[Any, Any]
 

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from dali_lab import formats
@@ -84,6 +83,8 @@ def test_instances_expand_to_the_nodes_of_their_definition() -> None:
 
 
 def test_files_keep_sub_graphs_and_paths_beside_them(tmp_path: Path) -> None:
+    import jsonschema  # its formats are parsed on import, which takes seconds
+
     schema = json.loads(graph_file.SCHEMA_FILE.read_text())
     before = example()
     jsonschema.validate(before, schema)

@@ -20,7 +20,7 @@ from dali_lab.schema.samples import picture
 
 Array = np.ndarray[Any, Any]
 
-pytestmark = pytest.mark.skipif(not libjpeg.available(), reason="neither imagecodecs nor Pillow brings libjpeg along")
+pytestmark = pytest.mark.usefixtures("fast_jpeg")
 OUT = (48, 56)
 
 

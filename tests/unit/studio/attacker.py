@@ -7,13 +7,23 @@ import http.client
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from dali_lab.studio.hosts.panel_app import AppServer
+if TYPE_CHECKING:
+    from dali_lab.studio.hosts.panel_app import AppServer
+    from dali_lab.studio.session import Session
 
 PATIENCE = 120
+
+
+def serve(session: Session, **options: Any) -> AppServer:
+    """Start the app's server; Panel is imported then, and not where tests are collected."""
+    from dali_lab.studio.hosts.panel_app import AppServer
+
+    return AppServer(session, **options)
 
 
 @dataclass

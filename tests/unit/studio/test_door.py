@@ -10,20 +10,23 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from dali_lab.cli.app import password_in
 from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.bundle import BUNDLE
-from dali_lab.studio.hosts.panel_app import AppServer
 from dali_lab.studio.server import http as server_http
 from dali_lab.studio.server.access import Access, host_names, split_host
 from dali_lab.studio.server.log import Kinds
 from dali_lab.studio.server.routes import EDITOR
 from dali_lab.studio.session import Session
 from tests.proxy import Proxy
-from tests.unit.studio.attacker import PATIENCE, Attacker
+from tests.unit.studio.attacker import PATIENCE, Attacker, serve
+
+if TYPE_CHECKING:
+    from dali_lab.studio.hosts.panel_app import AppServer
 
 pytestmark = pytest.mark.skipif(not BUNDLE.is_file(), reason="the editor is not built: run 'jlpm build' in extension/")
 BUNDLE_PATH = f"{EDITOR}editor.js"
@@ -38,7 +41,7 @@ def session() -> Iterator[Session]:
 
 @pytest.fixture(scope="module")
 def server(session: Session) -> Iterator[AppServer]:
-    made = AppServer(session)
+    made = serve(session)
     yield made
     made.close()
 
@@ -113,7 +116,7 @@ def test_tokens_are_drawn_at_random_and_short_ones_refused() -> None:
 
 
 def test_a_cookie_of_another_port_is_refused(attacker: Attacker, session: Session) -> None:
-    other = AppServer(session, access=Access(attacker.server.access.token))
+    other = serve(session, access=Access(attacker.server.access.token))
     try:
         _, _, value = Attacker(other).cookie().partition("=")
         for name in (f"dali-lab-{attacker.server.port}", f"dali-lab-{other.port}"):
@@ -246,7 +249,7 @@ def test_pages_have_a_number(attacker: Attacker, monkeypatch: pytest.MonkeyPatch
 
 def test_thousands_of_connections_leave_the_others_alone(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_http, "MOST_STRANGERS", 20)
-    server = AppServer(session)
+    server = serve(session)
     attacker = Attacker(server)
     cookie = attacker.cookie()
     sockets = []
@@ -307,7 +310,7 @@ def test_a_message_of_a_gigabyte_ends_its_connection_unread(attacker: Attacker) 
 @pytest.mark.parametrize(("strips", "host"), [(False, None), (True, None), (True, "127.0.0.1:5080")])
 def test_behind_a_proxy_with_a_prefix(session: Session, strips: bool, host: str | None) -> None:
     access = Access(prefix="/user/me/dali/", names=("hub.example",))
-    server = AppServer(session, access=access)
+    server = serve(session, access=access)
     proxy = Proxy(server.port, "/user/me/dali", strips=strips, host=host)
     outside = Attacker(server)
     outside.port = proxy.port
@@ -342,7 +345,7 @@ def test_tls(session: Session, tmp_path: Path) -> None:
     made = subprocess.run([*command, "-keyout", key, "-out", certificate], capture_output=True, check=False)
     if made.returncode:
         pytest.skip("there is no openssl")
-    server = AppServer(session, access=Access(certificate=certificate, private_key=key))
+    server = serve(session, access=Access(certificate=certificate, private_key=key))
     try:
         assert server.address.startswith("https://127.0.0.1:")
         with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as plain:
@@ -354,7 +357,7 @@ def test_tls(session: Session, tmp_path: Path) -> None:
     finally:
         server.close()
     with pytest.raises(DaliLabError, match="cannot be used"):
-        AppServer(session, access=Access(certificate=tmp_path / "none.pem"))
+        serve(session, access=Access(certificate=tmp_path / "none.pem"))
 
 
 def test_a_password_file_is_its_owners_alone(tmp_path: Path) -> None:

@@ -16,11 +16,10 @@ import pytest
 
 from dali_lab.studio import connections
 from dali_lab.studio.bundle import BUNDLE
-from dali_lab.studio.hosts.panel_app import AppServer
 from dali_lab.studio.server.log import Kinds, LibraryLog
 from dali_lab.studio.server.pace import BURST, PIECE, PIECES_A_SECOND, Pace
 from dali_lab.studio.session import Session
-from tests.unit.studio.attacker import PATIENCE, Attacker
+from tests.unit.studio.attacker import PATIENCE, Attacker, serve
 from tests.unit.studio.conftest import Client, document
 
 needs_editor = pytest.mark.skipif(
@@ -42,7 +41,7 @@ def session() -> Iterator[Session]:
 @needs_editor
 @pytest.mark.parametrize("kind", ["messages", "noise", "large", "endless"])
 def test_garbage_costs_nobody_else_anything(session: Session, kind: str, caplog: pytest.LogCaptureFixture) -> None:
-    server = AppServer(session)
+    server = serve(session)
     attacker = Attacker(server)
     cookie = attacker.cookie()
     token = attacker.page_token(cookie)
@@ -216,7 +215,7 @@ sys.stdout.write(f"{len(mine)}\\n")
 @needs_editor
 def test_a_crowd_of_connections(session: Session) -> None:
     """As fast as another process can open them, left open: who has the token is answered meanwhile."""
-    server = AppServer(session)
+    server = serve(session)
     attacker = Attacker(server)
     cookie = attacker.cookie()
     command = [sys.executable, "-c", CONNECT, str(server.port), str(CONNECTIONS)]

@@ -9,11 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from bokeh.document import Document
-from panel.io.state import set_curdoc
 from tornado.ioloop import IOLoop
 
-from dali_lab.studio.panel_editor import DaliLabEditor
 from dali_lab.studio.session import Session
 
 SENDERS, MESSAGES = 4, 100
@@ -23,6 +20,8 @@ class Page:
     """A document on a loop, as a Bokeh server has it, and what is sent over its connection."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from bokeh.document import Document  # as with Panel, importing it takes long
+
         self.document = Document()
         self.heard: list[dict[str, Any]] = []
         self.askers: set[int] = set()
@@ -69,6 +68,10 @@ class Page:
 
 
 def test_messages_from_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    from panel.io.state import set_curdoc
+
+    from dali_lab.studio.panel_editor import DaliLabEditor
+
     session, page = Session(), Page(monkeypatch)
     try:
         with set_curdoc(page.document):

@@ -8,10 +8,8 @@ import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from typing import Any
 
-import nbformat
 import numpy as np
 import pytest
-from nbconvert import HTMLExporter
 
 from dali_lab.formats.pictures.drawing import mimebundle
 from dali_lab.graph.graph import Edge, Graph, Node
@@ -88,6 +86,9 @@ def test_outputs_are_pictures(graph: Graph) -> None:
 
 def test_pages_of_notebooks_show_them_as_they_are(graph: Graph) -> None:
     """What nbconvert makes of a notebook has these outputs and nothing of theirs that runs."""
+    import nbformat  # both are imported here: it takes seconds
+    from nbconvert import HTMLExporter
+
     cells = [
         nbformat.v4.new_code_cell("", outputs=[nbformat.v4.new_output("display_data", data)]) for data in outputs(graph)
     ]
