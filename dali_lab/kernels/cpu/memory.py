@@ -28,7 +28,7 @@ from numba.extending import overload
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.machine import OFF
 from dali_lab.kernels.cpu.machine.arrays import array_at, borrowed
-from dali_lab.kernels.cpu.machine.linking import KERNEL_OPTIONS, PART_OPTIONS
+from dali_lab.kernels.cpu.machine.linking import PART_OPTIONS
 from dali_lab.kernels.cpu.machine.loading import cached
 from dali_lab.model.cache_folder import cache_folder
 
@@ -93,6 +93,7 @@ def _own_folders() -> Iterator[Path]:
 
 CACHE_FOLDER = _cache_folder()
 """The folder of compiled kernels; ``NUMBA_CACHE_DIR`` names the folder above it."""
+_OUTER: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "nogil": True}
 
 
 def part(function: F) -> F:
@@ -142,13 +143,13 @@ def kernel(function: F) -> F:
     Fast-math stays off so that a result never depends on how the loop was vectorised; kernels that may
     reorder sums say so with :func:`fast_kernel`.
     """
-    return cast(F, cached(numba.njit(**KERNEL_OPTIONS)(function), CACHE_FOLDER))
+    return cast(F, cached(numba.njit(**_OUTER)(function), CACHE_FOLDER))
 
 
 def fast_kernel(function: F) -> F:
     """Like :func:`kernel`, with sums that may be reordered and multiplies that may be contracted."""
     fast = {"reassoc", "contract", "nsz", "arcp"}
-    return cast(F, cached(numba.njit(fastmath=fast, **KERNEL_OPTIONS)(function), CACHE_FOLDER))
+    return cast(F, cached(numba.njit(fastmath=fast, **_OUTER)(function), CACHE_FOLDER))
 
 
 def array_in_memory(address: int, shape: tuple[int, ...], like: Array) -> Array:

@@ -9,11 +9,8 @@ from dali_lab.kernels.cpu.machine import uses
 
 PART_OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Numba's options for a part; there are no entries for callers in Python and C."""
-KERNEL_OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "nogil": True}
-"""Numba's options for a kernel, which Python calls without the GIL."""
 if uses("linking"):
     with contextlib.suppress(ImportError, AttributeError):  # names that another version of Numba does not have
-        from dali_lab.kernels.cpu.machine.numba_parts import KernelCompiler, PartCompiler
+        from dali_lab.kernels.cpu.machine.numba_parts import PartCompiler
 
-        KERNEL_OPTIONS["pipeline_class"] = KernelCompiler
         PART_OPTIONS["pipeline_class"] = PartCompiler

@@ -10,36 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 
 
-class _HashedFlags(Flags):
-    """Flags that are compared by what is set in them; Numba compares all of them at each call that it resolves."""
-
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._values))  # of the names: some values have no hash
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _HashedFlags) and bool(self._values == other._values)
-
-
-class KernelCompiler(CompilerBase):
-    """Numba's pipeline, with flags that are quick to compare."""
-
-    def define_pipelines(self) -> list[Any]:
-        """The passes; Numba calls this when the function to be compiled is known."""
-        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]  # type: ignore[no-untyped-call]
-
-    def _compile_core(self) -> Any:
-        state: Any = self.state
-        state.flags = _HashedFlags(state.flags)  # type: ignore[no-untyped-call]
-        return super()._compile_core()  # type: ignore[no-untyped-call]
-
-
-class PartCompiler(KernelCompiler):
-    """The same, with a library that keeps LLVM code."""
+class PartCompiler(CompilerBase):
+    """Numba's pipeline, with a library that keeps LLVM code."""
 
     def define_pipelines(self) -> list[Any]:
         """The passes; Numba calls this when the function to be compiled is known."""
@@ -47,7 +22,7 @@ class PartCompiler(KernelCompiler):
         if state.library is None:
             library: Any = _PartLibrary
             state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)
-        return super().define_pipelines()
+        return [DefaultPassBuilder.define_nopython_pipeline(state)]  # type: ignore[no-untyped-call]
 
 
 class _PartLibrary(JITCodeLibrary):
