@@ -20,7 +20,14 @@ class ExpandDims(Operator):
     inputs = (Input("data", kind="tensor", doc="Tensors to expand."),)
     on_gpu = True
     arguments = (
-        integers("axes", REQUIRED, "Places of the new axes in the output.", minimum=0, important=True),
+        integers(
+            "axes",
+            REQUIRED,
+            "Places of the new axes in the output.",
+            minimum=0,
+            refused_as="Axis value can't be negative, got {:g}",
+            important=True,
+        ),
         Arg(
             "new_axis_names",
             "layout",

@@ -117,7 +117,7 @@ def parse(text: str) -> Components:
             f"line 1: Unsupported version of the index file ({head[0]}). It is not one of {', '.join(VERSIONS)}"
         )
     if len(head) < 2 or not head[1].isdigit() or not int(head[1]):
-        raise IndexFileError("line 1 must be the version and the number of samples, at least 1")
+        raise IndexFileError("line 1 must be the version and the number of samples, at least 1: no sample count found")
     count = int(head[1])
     width = 3 if head[0] == "v1.1" else 4
     if count > len(lines) - 1:
