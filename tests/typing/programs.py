@@ -55,7 +55,7 @@ def loops() -> None:
 def without_a_pipeline() -> None:
     """Dynamic mode."""
     pictures = ndd.imread(["a.jpg", "b.jpg"])
-    small = ndd.resize(pictures, size=(224, 224), interp_type=ndd.InterpType.CUBIC)
+    small = ndd.resize(pictures, size=(224, 224), interp_type=types.INTERP_CUBIC)
     brighter = ndd.math.clamp(small * ndd.random.uniform(range=(0.8, 1.2), batch_size=small.batch_size), 0, 255)
     ndd.cast(ndd.Batch(brighter), dtype=ndd.uint8, device="cpu")
     for encoded, _ in ndd.readers.File(file_root="pictures").next_epoch(batch_size=4):

@@ -131,9 +131,10 @@ def vertical_flip(inpt: Pictures, device: Device = "cpu") -> Pictures:
     return _flipped(inpt, device, horizontal=0, vertical=1)
 
 
-def _flipped(inpt: Pictures, device: Device, **directions: int) -> Pictures:
+def _flipped(inpt: Pictures, device: Device, *, horizontal: int, vertical: int) -> Pictures:
     images = _images(inpt, device)
-    return _returned(images.replaced(dynamic.flip(images.data, device=device, **directions)), inpt)
+    flipped = dynamic.flip(images.data, device=device, horizontal=horizontal, vertical=vertical)
+    return _returned(images.replaced(flipped), inpt)
 
 
 def crop(inpt: Pictures, top: float, left: float, height: float, width: float, device: Device = "cpu") -> Pictures:
