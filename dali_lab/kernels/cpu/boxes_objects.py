@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.arrays import Array
-from dali_lab.kernels.cpu.memory import array_at, kernel, part
+from dali_lab.kernels.cpu.memory import array_at, copy_row, kernel, part
 from dali_lab.kernels.cpu.philox import start_words
 from dali_lab.kernels.cpu.standard_random import below, canonical64
 from dali_lab.kernels.streams import Key
@@ -59,7 +59,7 @@ def _objects(
             continue
         _grow(mask, shape, steps, seen, waiting, p, low, high)
         if mask.shape[0] == 1:
-            high[:] = low  # NVIDIA DALI gives a mask of one element an object without extent
+            copy_row(low, high)  # NVIDIA DALI gives a mask of one element an object without extent
         large = True
         for d in range(ndim):
             large = large and high[d] - low[d] >= least[d]
@@ -67,10 +67,10 @@ def _objects(
             continue
         if count == found.shape[0]:
             more = np.empty((2 * count, 2, ndim), np.int64)
-            more[:count] = found
+            copy_row(found.reshape(-1), more.reshape(-1)[: found.size])
             found = more
-        found[count, 0] = low
-        found[count, 1] = high
+        copy_row(low, found[count, 0])
+        copy_row(high, found[count, 1])
         count += 1
     return found[:count]
 
@@ -80,7 +80,8 @@ def _pick(state: Array, found: Array, largest: int, bounds: Array) -> None:
     """Draw one of the objects, or of the `largest` largest ones."""
     count = found.shape[0]
     if largest < 0 or largest >= count:
-        bounds[:] = found[np.int64(below(state, np.uint64(count)))]
+        drawn = np.int64(below(state, np.uint64(count)))
+        copy_row(found[drawn].reshape(-1), bounds.reshape(-1))
         return
     volumes = np.empty(count, np.int64)
     for k in range(count):
@@ -89,7 +90,8 @@ def _pick(state: Array, found: Array, largest: int, bounds: Array) -> None:
             volume *= found[k, 1, d] - found[k, 0, d]
         volumes[k] = -volume
     order = np.argsort(volumes, kind="mergesort")
-    bounds[:] = found[order[np.int64(below(state, np.uint64(largest)))]]
+    drawn = order[np.int64(below(state, np.uint64(largest)))]
+    copy_row(found[drawn].reshape(-1), bounds.reshape(-1))
 
 
 @kernel
