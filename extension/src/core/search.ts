@@ -73,7 +73,9 @@ export function search<T extends object>(
       .filter(([value]) => value > 0)
       .sort((a, b) => b[0] - a[0])
       .map(([, item]) => item);
-  const first = (score: number, { common }: Prepared): number => (score > 0 && common ? score + 5 : score);
+  // Names that begin with the query need no help.
+  const first = (score: number, { common }: Prepared): number =>
+    score > 0 && score < 80 && common ? score + 5 : score;
   const found = rank((item) =>
     first(exactly(item, whole) + everyWord(words, (word) => scoreOf(item, word)), item),
   );
