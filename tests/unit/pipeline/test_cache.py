@@ -45,6 +45,12 @@ def damage(path: Path, kept: int = 400) -> None:
     os.utime(path, (LONG_AGO, LONG_AGO))
 
 
+@pytest.fixture(autouse=True)
+def any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is no slow disk: the cache is read however long it takes."""
+    monkeypatch.setattr(written_store, "_PATIENCE", float("inf"))
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     for index in range(COUNT):

@@ -10,10 +10,16 @@ import fsspec
 import pytest
 
 from dali_lab.cli.entry import main
-from dali_lab.executor.caching import remote_folder
+from dali_lab.executor.caching import remote_folder, written_store
 from dali_lab.model.errors import ArgumentError
 from tests.servers.s3 import S3
 from tests.unit.pipeline.test_cache import COUNT, assert_same, kept, make, masked, taken, trained, write_picture
+
+
+@pytest.fixture(autouse=True)
+def any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is no slow disk: the cache is read however long it takes."""
+    monkeypatch.setattr(written_store, "_PATIENCE", float("inf"))
 
 
 @pytest.fixture
