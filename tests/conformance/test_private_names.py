@@ -106,12 +106,3 @@ def test_unused_arguments_of_augmentations_are_listed_in_their_words() -> None:
         with pytest.raises(ValueError, match="not used by any of the augmentations") as ours:
             forbid_unused([own_augmentations.rotate], unused, "caller")
         assert words[1] + words[2] in str(ours.value)
-
-
-def test_a_stream_is_none_or_refused() -> None:
-    import dali_lab.dynamic as ndd
-
-    assert ndd.stream(stream=None) is None
-    for make in (ndd.stream, ndd.Stream):
-        with pytest.raises(RuntimeError, match="streams of the executor's own"):
-            make()

@@ -8,6 +8,7 @@ import { coverUntilAnswered } from './still';
 interface BokehEvent {
   timeout?: number | null;
   reconnect?(): void;
+  connection?: { deref(): { socket: { close(): void } | null } | undefined };
 }
 
 type BokehListener = (document: unknown, event?: BokehEvent) => void;
@@ -18,6 +19,8 @@ interface BokehDocument {
 }
 
 const RETRY_MS = 2000;
+/** Time after which a connection that is open, and over which Bokeh got no document, is given up for another one. */
+const STUCK_MS = 30_000;
 
 export interface PanelModel {
   send_msg(data: unknown): void;
@@ -57,13 +60,21 @@ export function panelTransport(first: PanelModel): PanelTransport {
     const buffers = (data.buffers ?? []).map(bytesOf);
     for (const listener of [...listeners]) listener(message, buffers);
   };
+  let stuck: ReturnType<typeof setTimeout> | undefined;
   // Bokeh reports the state of its socket by events of its document.
   const lost: BokehListener = (_, event) => {
     tell('disconnected', t('The server cannot be reached.'));
     // Each failed attempt is reported as another loss.
     if (event?.timeout == null) setTimeout(() => event?.reconnect?.(), RETRY_MS);
+    clearTimeout(stuck);
+    // A socket that opens, and whose first messages are lost, is no loss to Bokeh: closed, it is one.
+    const giveUp = (): void => event?.connection?.deref()?.socket?.close();
+    stuck = setTimeout(giveUp, (event?.timeout ?? RETRY_MS) + STUCK_MS);
   };
-  const back = (): void => tell('connected');
+  const back = (): void => {
+    clearTimeout(stuck);
+    tell('connected');
+  };
   let model = first;
   const listen = (): (() => void) => {
     const page = model.document;
@@ -95,9 +106,12 @@ export function panelTransport(first: PanelModel): PanelTransport {
       stop = listen();
       // Requests over the old model since the connection is back were not answered.
       tell('disconnected');
-      tell('connected');
+      back();
     },
-    dispose: () => stop(),
+    dispose: () => {
+      clearTimeout(stuck);
+      stop();
+    },
   };
 }
 

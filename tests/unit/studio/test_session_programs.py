@@ -142,7 +142,8 @@ def test_files_to_take_away(open_session: Open, folder: Path) -> None:
     flip: Any = {"op": "flip", "inputs": ["decode"], "arguments": {"vertical": 1}}
     client = Client(open_session(document(folder, flip=flip), title="my cats"))
     capabilities = client.call("hello", protocol=1)["capabilities"]
-    assert [entry["to"] for entry in capabilities["export_files"]] == ["dali-serialized", "svg", "pdf", "png"]
+    files = ["dali-serialized", "svg", "pdf", "png", "report"]
+    assert [entry["to"] for entry in capabilities["export_files"]] == files
     assert not {entry["to"] for entry in capabilities["export"]} & {"svg", "png", "pdf", "dali-serialized"}
     asked = client.send("export", to="dali-serialized")
     result = client.response(asked)["result"]
