@@ -233,6 +233,11 @@ class PipelineIterator:
             return batch
         return self._next_batches()
 
+    @property
+    def end_is_due(self) -> bool:
+        """Whether iteration begins with the end of an epoch: the loaded state was taken behind the last batch."""
+        return self._end_is_due
+
     def next(self) -> Any:
         """The next batch."""
         return next(self)

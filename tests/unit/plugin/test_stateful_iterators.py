@@ -85,6 +85,7 @@ def test_a_loaded_state_goes_on_exactly(
     wanted = taken(whole, 8)
     fresh = iterator(folder, policy, shards=shards, workers=workers)
     fresh.load_state_dict(state)
+    assert fresh.end_is_due == (wanted[0] == "end")
     assert taken(fresh, 8) == wanted
     fresh.load_state_dict(state)  # and back again, from a later place
     assert taken(fresh, 8) == wanted
