@@ -85,7 +85,7 @@ def call(
 
 
 def _about(operator: type[Operator], inputs: int, arguments: Mapping[str, Any]) -> Hashable:
-    """What tells a call from others, besides its operands; `None` if it is to be recorded each time."""
+    """The key of a call, besides its operands; `None` if it is to be recorded each time."""
     table = operator.argument_table
     constants: list[Hashable] = [operator.name, inputs]
     for name, value in arguments.items():

@@ -49,7 +49,7 @@ _lock = threading.Lock()
 
 
 def plain(value: object) -> Hashable:
-    """What tells a constant from others, with its type; `None` if it cannot be compared."""
+    """A key of a constant, with its type; `None` if it cannot be compared."""
     kind = type(value)
     if kind in _PLAIN:
         return kind, value

@@ -110,7 +110,7 @@ def _opened(cache: str, limit: int | None, above: int) -> OpenStore:
 def choosing_for(
     cache: str, limit: int | None, opening: Callable[[Sequence[Step]], dict[str, Source]], seeds: Mapping[str, int]
 ) -> Choosing | None:
-    """What chooses the place of a cache; `None` where the cache cannot be used, which is told of later."""
+    """The chooser of the place of a cache; `None` where the cache cannot be used, which is told of later."""
     if cache == MEMORY:
         most = limit if limit is not None else memory_of_machine() // _SHARE_OF_MEMORY
         return Choosing(opening, seeds, lambda nbytes: _IN_MEMORY, most)

@@ -44,7 +44,7 @@ def remove_object(url: str) -> None:
 
 
 def listed(url: str) -> list[Found]:
-    """What is in a folder; nothing where there is none."""
+    """The entries of a folder; none where it does not exist."""
     try:
         return tried(url, lambda store, key: [found for page in store.folder(key) for found in page])
     except StoreError as error:

@@ -173,7 +173,7 @@ class RemoteStore(WrittenStore):
             self._send()
 
     def _settle(self) -> None:
-        """Nothing: objects are written once they are large enough, and the last one at the end."""
+        """Do nothing: objects are written once they are large enough, and the last one at the end."""
 
     def _send(self) -> None:
         """Write the object that was begun, and then its index, by which others find it."""

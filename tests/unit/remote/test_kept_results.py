@@ -90,7 +90,7 @@ def test_damage(harm: str, root: Path, memory: str) -> None:
 
 
 def test_a_limit(root: Path, memory: str) -> None:
-    """What does not fit is computed; where it would fit if it were compressed, it is."""
+    """Samples that do not fit are computed; those that would fit compressed are compressed."""
     for define, count in ((trained, None), (masked, COUNT)):
         expected = taken(make(define, root))
         pipeline = make(define, root, cache=memory, cache_limit=20_000)
