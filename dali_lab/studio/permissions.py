@@ -23,6 +23,7 @@ from dali_lab.model.cache_folder import cache_folder
 from dali_lab.model.errors import FormatError
 from dali_lab.model.references import PythonReference
 from dali_lab.schema.registry import known_operator, offered_by
+from dali_lab.studio import working_folder
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.protocol.values import Permission
 
@@ -156,6 +157,7 @@ class Permissions:
         elif permission.what == "package":
             self.packages.add(permission.name)
         else:
+            working_folder.lend()
             reference = PythonReference(permission.name)
             self.objects[repr(reference)] = reference.resolve()
 
@@ -283,4 +285,4 @@ def _asked(name: str, path: list[str] | None) -> ModuleSpec | None:
         spec = find(name, path) if find is not None else None
         if isinstance(spec, ModuleSpec):
             return spec
-    return None
+    return working_folder.find(name) if path is None else None

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dali_lab.studio.document.graph_document import empty_document, written
 from dali_lab.studio.hosts.showing import KEPT
 from tests.browser.lab import Lab, serving
 from tests.browser.notebooks import run_cell, wait_for_kernel, write_notebook
@@ -98,4 +99,17 @@ def test_a_foreign_notebook_runs_nothing(lab: Lab, browser: Any) -> None:
     run_cell(tab, 0).get_by_text("modules: []").wait_for()
     assert tab.page.evaluate("window.attacked ?? []") == []
     assert not (lab.folder / "ran").exists() and not mark.exists()
+    tab.page.context.close()
+
+
+def test_a_foreign_folder_runs_nothing_when_its_graph_is_opened(lab: Lab, browser: Any) -> None:
+    folder = lab.folder / "graphs"
+    folder.mkdir()
+    (folder / "theirs.dali.json").write_text(written(empty_document()))
+    # They are looked for at once, when pictures are decoded, and where they are installed.
+    for module in ("dali_lab", "numpy", "cv2", "imagecodecs", "cupy", "torch"):
+        (folder / f"{module}.py").write_text(f"open({str(folder / 'ran')!r}, 'a').write({module!r})\n")
+    tab = lab.open(browser.new_context(), "graphs/theirs.dali.json", workspace="graphs")
+    tab.page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]')
+    assert not (folder / "ran").exists()
     tab.page.context.close()

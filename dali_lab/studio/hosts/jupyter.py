@@ -19,6 +19,7 @@ from dali_lab.studio.hosts.application import sample_starts
 from dali_lab.studio.protocol.connections import Notice
 from dali_lab.studio.protocol.values import JsonObject
 from dali_lab.studio.session import Session
+from dali_lab.studio.working_folder import hold as hold  # the extension's import code calls it here
 
 TARGET = "dali_lab.session"
 _open: weakref.WeakSet[Connection] = weakref.WeakSet()

@@ -6,16 +6,31 @@ import { deleteShell, hasShells, kernelInfo, makeShell } from './shells';
 
 type Reply = KernelMessage.IExecuteReplyMsg;
 
-/** Import code that leaves no trace in the user's namespace or history. */
-const IMPORT = `__import__("dali_lab.studio.hosts.jupyter")`;
+/**
+ * Import code that leaves no trace in the user's namespace or history. The folder that the kernel works in is no place
+ * of modules until the person has run a cell: opening a graph runs nothing that lies beside it.
+ */
+const IMPORT = `
+shell = getattr(sys.modules.get('IPython'), 'get_ipython', lambda: None)()
+held = shell is not None and len(shell.user_ns.get('In', '')) < 2 and '' in sys.path
+if held:
+    sys.path.remove('')
+try:
+    import dali_lab.studio.hosts.jupyter
+    if held:
+        dali_lab.studio.hosts.jupyter.hold(shell)
+except BaseException:
+    if held:
+        sys.path.insert(0, '')
+    raise
+`;
 /** Printed by the second import while the first one is running. */
 const LOADING = 'dali_lab is being imported';
 /**
- * The same beside a cell that runs, unless something is being imported: two threads in the middle of imports may wait
- * for each other.
+ * Comes before the import beside a cell that runs: not while something is being imported, as two threads in the middle
+ * of imports may wait for each other.
  */
-const IMPORT_BESIDE = `exec("""
-import sys
+const NOT_WHILE_IMPORTING = `
 under_way = [
     name
     for name, module in list(sys.modules.items())
@@ -23,8 +38,9 @@ under_way = [
 ]
 if under_way:
     raise ImportError('${LOADING}' if 'dali_lab' in under_way else 'a module is being imported')
-${IMPORT.replaceAll('"', "'")}
-""", {})`;
+`;
+const inItsOwnNamespace = (code: string): string => `exec("""import sys${code}""", {})`;
+
 /** A kernel that has not answered after this time loads, or runs a cell. */
 const SOON_MS = 1500;
 const AGAIN_MS = 2000;
@@ -74,7 +90,7 @@ async function loaded(
   busy: () => void,
 ): Promise<Reply | null> {
   let waiting = true;
-  const inTurn = answered(() => execute(kernel, IMPORT, null)).catch(() => null);
+  const inTurn = answered(() => execute(kernel, inItsOwnNamespace(IMPORT), null)).catch(() => null);
   const beside = loadedBeside(kernel, shells, {
     waits: () => waiting && !kernel.isDisposed,
     busy: () => waiting && busy(),
@@ -100,7 +116,7 @@ async function loadedBeside(
   }
   try {
     while (waits()) {
-      const reply = await execute(kernel, IMPORT_BESIDE, shell);
+      const reply = await execute(kernel, inItsOwnNamespace(NOT_WHILE_IMPORTING + IMPORT), shell);
       const { content } = reply;
       if (content.status === 'ok') return reply;
       if (content.status !== 'error' || content.evalue !== LOADING) busy();

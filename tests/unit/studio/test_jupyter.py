@@ -157,3 +157,30 @@ def test_a_document_runs_no_code_in_the_kernel_before_the_person_allows_it(
     comm.call("allow", permission=permission, consent=question["consent"]["number"])
     assert mark.exists()
     connection.close()
+
+
+FOLDER_IS_HELD = """
+import builtins, sys
+from IPython.core.interactiveshell import InteractiveShell
+import dali_lab.studio.hosts.jupyter as host
+from dali_lab.io.roots import Roots
+from dali_lab.studio.permissions import Permissions, question
+from dali_lab.studio.protocol.values import Permission
+sys.path[:] = filter(None, sys.path)  # as the extension's import code leaves it
+shell = InteractiveShell.instance()
+host.hold(shell)
+wanted = Permission("function", "beside:turn")
+assert "from " in question(wanted) and "def turn" in question(wanted)
+assert "" not in sys.path and not hasattr(builtins, "ran")
+Permissions(Roots([])).allow(wanted)
+assert sys.path[-1] == "" and builtins.ran == ["beside"]
+shell.run_cell("import wave")
+assert sys.path[0] == "" and sys.path.count("") == 1 and builtins.ran == ["beside", "wave"]
+"""
+
+
+def test_modules_beside_a_document_are_imported_once_the_person_says_so(tmp_path: Path) -> None:
+    for name in ("beside", "wave"):
+        ran = f"import builtins\nbuiltins.ran = [*getattr(builtins, 'ran', []), {name!r}]\n"
+        (tmp_path / f"{name}.py").write_text(f"{ran}def turn(x):\n    return x\n")
+    run_python("-P", "-c", FOLDER_IS_HELD, cwd=tmp_path, PYTHONPATH=str(Path(__file__).parents[3]))

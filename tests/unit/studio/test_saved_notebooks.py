@@ -69,9 +69,22 @@ def graph() -> Graph:
 
 
 def outputs(graph: Graph) -> list[dict[str, Any]]:
-    """All that cells of a notebook may keep: the picture of a graph, and a batch with captions."""
+    """All that cells of a notebook may keep: pictures of a graph and of an editor, and a batch with captions."""
     shown = show(np.zeros((len(HOSTILE), 8, 8, 3), np.uint8), labels=list(HOSTILE))
-    return [mimebundle(graph), {"text/html": shown._repr_html_()}]
+    return [mimebundle(graph), editor(graph), {"text/html": shown._repr_html_()}]
+
+
+def editor(graph: Graph) -> dict[str, Any]:
+    """The pictures that an editor in a cell keeps, without the widget itself."""
+    from dali_lab.studio.hosts.widget import edit  # imports anywidget, which takes time
+
+    made = edit(graph)
+    try:
+        bundle = made._repr_mimebundle_()
+    finally:
+        made.close()
+    data = bundle[0] if isinstance(bundle, tuple) else bundle
+    return {kind: data[kind] for kind in ("text/html", "image/svg+xml")}
 
 
 def test_outputs_are_pictures(graph: Graph) -> None:
