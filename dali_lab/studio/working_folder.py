@@ -1,7 +1,7 @@
 """The working folder of a kernel that a document started, as a place of modules.
 
-Kernels look for modules in their working folder first, so a folder from elsewhere would have its ``numpy.py`` run as soon
-as a graph in it is opened. Nothing is imported from there until the person runs a cell or allows a function.
+Kernels look for modules in their working folder first: the ``numpy.py`` of a folder from elsewhere would run as soon as
+a graph in it is opened. Nothing is imported from there until the person runs a cell or allows a function.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _held = False
 
 
 def hold(shell: Any) -> None:
-    """Leave the working folder out, which was just removed from ``sys.path``, until the person runs a cell in `shell`."""
+    """Keep the working folder out, which the caller removed from ``sys.path``, until the person runs a cell."""
     global _held
     _held = True
 
