@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs.encoded import Buffer, CodecError
+from dali_lab.model.buffers import empty
 
 Array = npt.NDArray[Any]
 
@@ -109,8 +110,8 @@ def decode(
             )
         except CodecError as error:
             failures.append((index, str(error)))
-        except MemoryError:
-            failures.append((index, "out of memory"))
+        except MemoryError as error:
+            failures.append((index, str(error) or "out of memory"))
     return arrays, rates, failures
 
 
@@ -164,8 +165,10 @@ def _decode_one(
     elif downmix:
         sound = sound[:, 0]
     if resamples:
-        from dali_lab.kernels.cpu.audio_resample import resample
+        from dali_lab.kernels.cpu.audio_resample import resample, resampled_length
 
+        # Asked for before the work: minutes would pass until it turned out to be too much.
+        empty((resampled_length(len(sound), rate, target), *sound.shape[1:]), np.float32)
         sound = resample(sound, rate, target, quality)
         rate = target
     return _as_dtype(sound, wanted), rate

@@ -7,6 +7,9 @@ from typing import ClassVar
 
 from dali_lab.io.locations import shown
 
+LONGEST = 20_000
+"""Characters of a message; values of any length stand in messages, and they are shown."""
+
 
 class DaliLabError(RuntimeError):
     """Base of the errors that this package raises on purpose.
@@ -46,6 +49,8 @@ class DaliLabError(RuntimeError):
         origin: str | None = None,
         code: str | None = None,
     ) -> None:
+        if len(message) > LONGEST:
+            message = f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
         self.message = message = shown(message)
         self.code = code or self.default_code
         self.node = node

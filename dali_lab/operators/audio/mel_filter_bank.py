@@ -45,6 +45,7 @@ class MelFilterBank(Operator):
             "Sample rate of the sound.",
             minimum=0.0,
             exclusive_minimum=True,
+            maximum=1e9,
             unit="Hz",
             important=True,
         ),
@@ -145,6 +146,7 @@ class MelFilterBank(Operator):
     def error_cases(cls) -> Iterable[ErrorCase]:
         spectra = samples.tensors(((17, 5),))
         yield ErrorCase((spectra,), {"sample_rate": 0.0}, words=("sample_rate", "0"))
+        yield ErrorCase((spectra,), {"sample_rate": float("inf")}, words=("sample_rate", "inf"))
         yield ErrorCase((spectra,), {"freq_low": 2000.0, "freq_high": 1000.0}, words=("freq_high", "1000"))
         yield ErrorCase(((spectra, "xy"),), words=("'f'", "xy"))
 

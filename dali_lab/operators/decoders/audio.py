@@ -42,7 +42,7 @@ class Audio(Operator):
             "Rate to resample to; 0 leaves a file at its own.",
             tensor=True,
             minimum=0.0,
-            maximum=1e9,
+            maximum=1e7,
             unit="Hz",
             important=True,
         ),
@@ -102,6 +102,7 @@ class Audio(Operator):
         yield ErrorCase(([np.zeros((4, 4), np.uint8)],), words=("one-dimensional", "2"))
         yield ErrorCase((good,), {"dtype": UINT8}, words=("dtype", "UINT8", "INT16"))
         yield ErrorCase((good,), {"sample_rate": -5.0}, words=("sample_rate", "-5"))
+        yield ErrorCase((good,), {"sample_rate": 1e9}, words=("sample_rate", "1e+07"))
         yield ErrorCase((good,), {"quality": 101.0}, words=("quality", "101"))
 
 

@@ -147,6 +147,7 @@ class Video(Operator):
         yield ErrorCase(([np.zeros((4, 4), np.uint8)],), words=("one-dimensional", "2"))
         yield ErrorCase(([_sound()],), words=("sample 0", "no video", "audio"))
         yield ErrorCase((files,), {"start_frame": 50}, words=("start_frame", "50", "7 frames"))
+        yield ErrorCase((files,), {"start_frame": -(10**9)}, words=("start_frame", "1000000007 frames", "limit"))
         yield ErrorCase((files,), {"start_frame": 3, "end_frame": 3}, words=("end_frame", "3", "start_frame"))
         yield ErrorCase((files,), {"frames": (1, 9), "pad_mode": "none"}, words=("frames", "9", "7 frames"))
         yield ErrorCase((files,), {"frames": (1,), "stride": 2}, words=("frames", "stride"))
@@ -191,11 +192,12 @@ class _Choice:
                 )
             end = min(end, count) if self._mode == "none" else end
             length = -(-(end - start) // stride)
-            if length > MOST_FRAMES:
-                message = f"{end} asks for {length} frames, and {MOST_FRAMES} are the limit"
-                raise problem(message, argument="end_frame", sample=sample)
         else:
             length = there
+        if length > MOST_FRAMES:
+            name, number = ("start_frame", start) if self._end is None else ("end_frame", end)
+            message = f"{number} asks for {length} frames, and {MOST_FRAMES} are the limit"
+            raise problem(message, argument=name, sample=sample)
         return self._padded(start + stride * np.arange(length), count, sample, "start_frame")
 
     def _padded(self, numbers: Numbers, count: int, sample: int, argument: str) -> Numbers:

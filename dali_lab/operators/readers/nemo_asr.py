@@ -84,7 +84,7 @@ class NemoAsr(ListReader):
             "sample_rate",
             -1.0,
             "Rate to resample to; up to 0 leaves files at their own.",
-            maximum=1e9,
+            maximum=1e7,
             unit="Hz",
             important=True,
             slider=(0, None),

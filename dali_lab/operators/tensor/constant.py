@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
+from dali_lab.model.buffers import empty
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.schema import Arg, Call, Case, ErrorCase, OneOf, Operator, Output, integers, numbers, register
 
@@ -56,12 +58,12 @@ class Constant(Operator):
         shape = (len(data),) if self.values["shape"] is None else tuple(self.values["shape"])
         if any(extent < 0 for extent in shape):
             raise self.fail(f"an extent cannot be negative: {shape}", "shape")
-        if data.size != 1 and data.size != int(np.prod(shape, dtype=np.int64)):
+        if data.size not in (1, math.prod(shape)):
             raise self.fail(f"{shape} does not hold {data.size} numbers", "shape")
         layout = self.value("layout") or ""
         if layout and len(layout) != len(shape):
             raise self.fail(f"'{layout}' has {len(layout)} letters, the shape has {len(shape)} dimensions", "layout")
-        self._array = np.empty(shape, kind)
+        self._array = empty(shape, kind)
         self._array[...] = data.reshape(shape) if data.size != 1 else data[0]
         self._dtype = dtype
         self._layout = layout
@@ -94,6 +96,7 @@ class Constant(Operator):
         yield ErrorCase((), {"idata": [1, 2, 3], "shape": [2]}, ("shape", "3 numbers"))
         yield ErrorCase((), {"idata": [1, 2], "layout": "HW"}, ("layout", "HW"))
         yield ErrorCase((), {"idata": [1], "shape": [-1]}, ("shape", "negative"))
+        yield ErrorCase((), {"idata": [1], "shape": [2**31, 2**31]}, ("memory", "GiB are the limit"))
         yield ErrorCase((), {"idata": [1], "dtype": dtypes.STRING}, ("dtype", "STRING"))
 
 
