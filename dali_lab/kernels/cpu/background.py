@@ -29,7 +29,7 @@ import numpy as np
 from numba import config
 
 from dali_lab.kernels.cpu.machine.loading import is_there, shared, signature_of
-from dali_lab.kernels.cpu.memory import CACHE_FOLDER, as_python
+from dali_lab.kernels.cpu.memory import as_python
 from dali_lab.model.subprocesses import environment, own_module
 
 Kind = str | tuple[str, Any]
@@ -233,19 +233,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _wait_for_others() -> Any:
-    """A file that is locked, so that other processes do not compile the same until it is closed, where that can be."""
-    try:
-        import fcntl
-
-        assert CACHE_FOLDER is not None  # or else nothing is compiled here
-        file = open(CACHE_FOLDER / "compiling", "w")  # noqa: SIM115
-        fcntl.flock(file, fcntl.LOCK_EX)
-    except (ImportError, OSError):
-        return None
-    return file
-
-
 def _main() -> None:
     """Compile what the lines on the standard input say; nobody may be left to hear of it."""
     import importlib
@@ -253,10 +240,7 @@ def _main() -> None:
     for line in sys.stdin:
         module, name, kinds = json.loads(line)
         kernel = getattr(importlib.import_module(module), name)
-        lock = _wait_for_others()
         kernel.compile(signature_of(_stand_in(kind) for kind in kinds))
-        if lock is not None:
-            lock.close()
         with contextlib.suppress(OSError):
             os.write(1, b"done\n")
 

@@ -16,20 +16,29 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.core import caching, config
+from numba.core import caching, config, sigutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import OmittedArg
 from numba.core.runtime.nrt import rtsys
 from numba.core.typing.typeof import Purpose, typeof
 from numba.np import numpy_support
 
+from dali_lab.kernels.cpu.machine.turns import locked
+
 _config: Any = config
 
 
 def attached(dispatcher: Any) -> Any:
     """Let a compiled function look for its machine code in the folder that Numba is told of now."""
-    general, general_type = dispatcher._compile_for_args, dispatcher.typeof_pyval
+    general, general_type, compile_variant = dispatcher._compile_for_args, dispatcher.typeof_pyval, dispatcher.compile
     dispatcher._cache = _Cache(dispatcher.py_func)  # type: ignore[no-untyped-call]
+
+    def compile_once(signature: Any) -> Any:
+        arguments = tuple(sigutils.normalize_signature(signature)[0])  # type: ignore[no-untyped-call]
+        if arguments in dispatcher.overloads or is_on_disk(dispatcher, arguments) or not is_shared(dispatcher):
+            return compile_variant(signature)
+        with locked(dispatcher._cache.lock_file, f"{dispatcher._cache.index_path} {arguments}"):
+            return compile_variant(signature)  # another process may have left it on disk meanwhile
 
     def compile_for_arguments(*arguments: object, **named: object) -> Any:
         if not named and not any(isinstance(value, OmittedArg) for value in arguments):
@@ -39,6 +48,7 @@ def attached(dispatcher: Any) -> Any:
                     return dispatcher.compile(signature)
         return general(*arguments, **named)
 
+    dispatcher.compile = compile_once
     dispatcher._compile_for_args = compile_for_arguments
     dispatcher.typeof_pyval = lambda value: type_of(value) if type(value) is np.ndarray else general_type(value)
     return dispatcher
@@ -140,13 +150,24 @@ class _Cache(caching.FunctionCache):
         """Whether entries can be added."""
         return os.access(Path(self.cache_path).parent, os.W_OK)
 
+    @property
+    def lock_file(self) -> str:
+        """The file by which processes take turns."""
+        return os.path.join(self.cache_path, "lock")
+
+    @property
+    def index_path(self) -> str:
+        """The file that lists the kernel's entries."""
+        path: str = self._cache_file._index_path
+        return path
+
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Load an entry with no more than its code needs, or get ready to compile."""
         rtsys.initialize(context)
         # An entry that was damaged, or written by other versions of what it is made of, is none.
         with contextlib.suppress(Exception):
             found = self._load_overload(signature, context)  # type: ignore[no-untyped-call]
-            # Two processes that compile variants of a kernel at once may write to one file.
+            # Where files cannot be locked, two processes that add variants of a kernel at once may write to one file.
             if found is not None and found.signature.args == tuple(signature):
                 return found
         prepare_compiler()
@@ -155,11 +176,11 @@ class _Cache(caching.FunctionCache):
 
     def save_overload(self, signature: object, data: object) -> None:
         """Keep what was compiled, if the folder can be written to."""
-        try:
-            super().save_overload(signature, data)  # type: ignore[no-untyped-call]
-        except OSError:
-            pass
-        except Exception:  # the index is damaged
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), locked(self.lock_file, self.index_path):
+            try:
+                super().save_overload(signature, data)  # type: ignore[no-untyped-call]
+            except OSError:
+                raise
+            except Exception:  # the index is damaged
                 self.flush()  # type: ignore[no-untyped-call]
                 super().save_overload(signature, data)  # type: ignore[no-untyped-call]
