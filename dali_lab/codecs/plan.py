@@ -74,6 +74,8 @@ def plan(headers: Headers, wanted: Wanted, cut: npt.NDArray[np.bool_] | bool = F
     table = headers.table
     # New pages for a large picture cost more than simplejpeg saves, and nvImageCodec keeps its own.
     in_part = (table[:, HEIGHT] * table[:, WIDTH] > _SMALL) & (cut | (not wanted.direct))
+    if len(table) and bool((table[:, KIND] == table[0, KIND]).all() and (in_part == in_part[0]).all()):
+        return [_known_route(tuple(table[0, KIND].tolist()), wanted, bool(in_part[0]))] * len(table)
     kinds = table[:, KIND].tolist()
     return [_known_route(tuple(kind), wanted, part) for kind, part in zip(kinds, in_part.tolist(), strict=True)]
 

@@ -1,20 +1,23 @@
 """Rates of a pipeline with and without Ray, in turn: ``python -m tests.benchmarks.ray_rates``, where Ray is installed.
 
 Each run is a process of its own with two epochs over JPEG files of 500 pixels. It counts rows a second by the clock and
-rows for each second of processor time, which a busy machine changes less; that of actors which ended is missing, so for
-torchvision the clock counts. With few files the start of an epoch weighs more than it does in a training.
+rows for each second of processor time of all processes, which a busy machine changes less. With few files the start of
+an epoch weighs more than it does in a training.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Self
 
 import numpy as np
 
@@ -116,28 +119,44 @@ def start(cores: int) -> None:
     import ray
 
     ray.init(num_cpus=cores, include_dashboard=False, logging_level="error")
+    used = ProcessorTime()
     before = -1.0
     for _ in range(60):
-        used = processor_seconds()
-        if used - before < 0.1:
+        if used.seconds() - before < 0.1:
             break
-        before = used
+        before = used.seconds()
         time.sleep(1)
 
 
-def processor_seconds() -> float:
-    """Processor time of this process and of all that came from it and live."""
-    import psutil
+class ProcessorTime:
+    """Processor time of this process and of all that came from it, also of those that ended since, but for 0.1 s."""
 
-    total = 0.0
-    me = psutil.Process()
-    for process in [me, *me.children(recursive=True)]:
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system
-    return total
+    def __init__(self) -> None:
+        self._used: dict[tuple[int, float], float] = {}
+        self._ended = threading.Event()
+
+    def __enter__(self) -> Self:
+        self.seconds()
+        threading.Thread(target=self._watch, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.1):
+            self.seconds()
+
+    def seconds(self) -> float:
+        """The time until now."""
+        import psutil
+
+        me = psutil.Process()
+        for process in [me, *me.children(recursive=True)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                times = process.cpu_times()
+                self._used[process.pid, process.create_time()] = times.user + times.system
+        return sum(self._used.values())
 
 
 RUNS = {"local": without_ray, "ray": with_ray, "torchvision": with_torchvision}
@@ -147,9 +166,10 @@ def measure(kind: str, root: str, count: int, cores: int) -> None:
     """Print rows a second, and rows for each second of processor time, of both epochs."""
     found = []
     for epoch in RUNS[kind](root, count, cores):
-        began, used = time.perf_counter(), processor_seconds()
-        rows = sum(epoch)
-        found.append([rows / (time.perf_counter() - began), rows / (processor_seconds() - used)])
+        with ProcessorTime() as used:
+            began, before = time.perf_counter(), used.seconds()
+            rows = sum(epoch)
+            found.append([rows / (time.perf_counter() - began), rows / (used.seconds() - before)])
     print(json.dumps(found))
 
 

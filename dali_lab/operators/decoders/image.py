@@ -147,14 +147,14 @@ class ImageDecoder(Operator):
         if call.lost is not None and headers.problems:
             data, headers = self._without(call, data, headers, headers.problems)
         windows = self._windows(call, data, headers, inputs[1:])
-        if call.lost is not None and call.gpu is None and headers.table[:, UNENDED].any():
-            bad = self._cut_short(data, headers, wanted, windows)
-            if 0 < len(bad) < len(data):
-                data, headers = self._without(call, data, headers, bad)
-                windows = self._windows(call, data, headers, inputs[1:])
         if call.gpu is not None:
             return self._run_mixed(call, call.gpu, data, headers, wanted, windows)
         job = Job(data, headers, wanted, windows)
+        if call.lost is not None and headers.table[:, UNENDED].any():
+            bad = self._cut_short(job)
+            if 0 < len(bad) < len(data):
+                data, headers = self._without(call, data, headers, bad)
+                job = Job(data, headers, wanted, self._windows(call, data, headers, inputs[1:]))
         return (self._deferred(call, job) if call.defer else None) or self._decode(call, job)
 
     def _without(
@@ -162,7 +162,7 @@ class ImageDecoder(Operator):
     ) -> tuple[Batch, Headers]:
         """The next picture of the chunk in the place of each bad one, so that the others take the fast way."""
         rows = np.arange(len(data))
-        good = np.setdiff1d(rows, list(bad))
+        good = np.delete(rows, list(bad))
         if not len(good):
             return data, headers
         for index, error in bad.items():
@@ -184,18 +184,10 @@ class ImageDecoder(Operator):
                 error.operator = merged[-1]
             raise
 
-    def _cut_short(
-        self, data: Batch, headers: Headers, wanted: Wanted, windows: npt.NDArray[np.int64] | None
-    ) -> dict[int, CodecError]:
-        """JPEG pictures without an end, as far as they cannot be decoded: each is tried alone."""
-        bad: dict[int, CodecError] = {}
-        for index in np.flatnonzero(headers.table[:, UNENDED]).tolist():
-            here = np.array([index])
-            alone = Job(data.take(here), headers.take(here), wanted, None if windows is None else windows[here])
-            failed = decode(alone, lambda shapes: Batch.allocate(shapes, self.value("dtype"), "HWC"))
-            if failed:
-                bad[index] = failed[0]
-        return bad
+    def _cut_short(self, job: Job) -> dict[int, CodecError]:
+        """JPEG pictures without an end, as far as they cannot be decoded: these are tried."""
+        unended = job.headers.table[:, UNENDED] != 0
+        return decode(job, lambda shapes: Batch.allocate(shapes, self.value("dtype"), "HWC"), unended)
 
     def _wanted(self) -> Wanted:
         names = "adjust_orientation", "use_fast_idct"
