@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.dynamic import direct
+from dali_lab.dynamic import direct, kept_calls
 from dali_lab.dynamic.batch import Batch, as_batch
 from dali_lab.dynamic.dtypes import DType
 from dali_lab.dynamic.evaluation import Outcome, Slot
@@ -149,7 +149,7 @@ def record(
     kind = Tensor if count is None else Batch
     immediate = EvalMode.current() is not EvalMode.deferred
     key = direct.key_of(about, items, count) if about is not None and immediate else None
-    kept = direct.find(key) if key is not None else None
+    kept = kept_calls.find(key, direct.DirectCall) if key is not None else None
     if kept is not None and kept.suits(items, count):
         return kept.arrange([kind._holding(each) for each in kept.run(items, count, state)])
     symbols = [_symbol(each, count) if isinstance(each, Value) else each for each in items]
@@ -163,7 +163,7 @@ def record(
     nodes, arrange = _arrangement(found)
     made = direct.prepared(nodes, symbols, arrange) if immediate and kept is None else None
     if made is not None and key is not None:
-        direct.keep(key, made)
+        kept_calls.keep(key, made)
     if made is not None and made.suits(items, count):
         return arrange([kind._holding(each) for each in made.run(items, count, state)])
     outcome = Outcome(nodes, 1 if count is None else count)

@@ -7,9 +7,7 @@ batches are left to the engine and its threads.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from dali_lab.dynamic.evaluation import Holder, Slot
-from dali_lab.dynamic.modes import EvalContext
 from dali_lab.executor.failures import explain
 from dali_lab.executor.plan import make_operator
 from dali_lab.graph.naming import suggested_name
@@ -31,7 +28,6 @@ from dali_lab.schema.call import Call
 from dali_lab.schema.registry import find_operator
 from dali_lab.schema.running import run_operator
 
-MOST_KEPT = 256
 _MOST_VALUES = 32
 _PLAIN = frozenset({bool, int, str, type(None), DALIDataType, DALIImageType, DALIInterpType})
 _SECONDS = 2e-3
@@ -43,9 +39,6 @@ _FIRST_RUNS = 2
 _FADING = 0.9
 """By this the time that a call took loses weight each time that the engine runs it."""
 STATE = "_random_state"
-
-_kept: OrderedDict[Hashable, DirectCall] = OrderedDict()
-_lock = threading.Lock()
 
 
 def plain(value: object) -> Hashable:
@@ -207,29 +200,3 @@ def prepared(
     if any(node.device != "cpu" for node in results):
         return None
     return DirectCall(results, symbols, arrange)
-
-
-def find(key: Hashable) -> DirectCall | None:
-    """The call that is kept under a key."""
-    with _lock:
-        found = _kept.get(key)
-        if found is not None:
-            _kept.move_to_end(key)
-    return found
-
-
-def keep(key: Hashable, made: DirectCall) -> None:
-    """Keep a call for the next one like it."""
-    with _lock:
-        _kept[key] = made
-        while len(_kept) > MOST_KEPT:
-            _kept.popitem(last=False)
-
-
-def clear() -> None:
-    """Forget all calls."""
-    with _lock:
-        _kept.clear()
-
-
-EvalContext._purge_operator_cache = staticmethod(clear)  # type: ignore[attr-defined]

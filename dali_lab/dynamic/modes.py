@@ -9,6 +9,7 @@ import weakref
 from enum import Enum
 from typing import Any, ClassVar, Protocol, Self, SupportsIndex
 
+from dali_lab.dynamic import kept_calls
 from dali_lab.dynamic.streams import Stream, get_current_stream, stream
 from dali_lab.executor.pool import ThreadPool as Workers
 
@@ -168,6 +169,10 @@ class EvalContext:
     def default() -> EvalContext:
         """The context where none is entered."""
         return _default
+
+    @staticmethod
+    def _purge_operator_cache() -> None:
+        kept_calls.clear()
 
     @property
     def num_threads(self) -> int:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from dali_lab.io.locations import shown
 
 LONGEST = 20_000
-"""Characters of a message; values of any length stand in messages, and they are shown."""
+"""Characters of a message, and of a file's name in it: values of any length stand in messages."""
 
 
 class DaliLabError(RuntimeError):
@@ -49,16 +49,14 @@ class DaliLabError(RuntimeError):
         origin: str | None = None,
         code: str | None = None,
     ) -> None:
-        if len(message) > LONGEST:
-            message = f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
-        self.message = message = shown(message)
+        self.message = message = _told(message)
         self.code = code or self.default_code
         self.node = node
         self.operator = operator
         self.function = function
         self.argument = argument
         self.sample = sample
-        self.source = None if source is None else shown(source)
+        self.source = None if source is None else _told(source)
         self.origin = origin
         super().__init__(message)
 
@@ -90,6 +88,11 @@ class DaliLabError(RuntimeError):
     def __reduce__(self) -> tuple[object, ...]:
         fields = ("node", "operator", "function", "argument", "sample", "source", "origin", "code")
         return _rebuild, (type(self), self.message, {name: getattr(self, name) for name in fields})
+
+
+def _told(text: str) -> str:
+    """A text of bearable length, without secrets."""
+    return shown(text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}")
 
 
 def _rebuild(kind: type[DaliLabError], message: str, fields: dict[str, object]) -> DaliLabError:

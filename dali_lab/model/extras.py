@@ -11,7 +11,10 @@ STUDIO = ("panel", "anywidget", "ipywidgets", "cv2")
 
 def installed(package: str) -> bool:
     """Whether a package can be imported; it is not."""
-    return importlib.util.find_spec(package) is not None
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ValueError:  # another thread is importing it
+        return True
 
 
 def require(extra: str, packages: tuple[str, ...], purpose: str) -> None:

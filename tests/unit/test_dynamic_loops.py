@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dali_lab.experimental.dynamic as ndd
-from dali_lab.dynamic import direct
+from dali_lab.dynamic import kept_calls
 from dali_lab.errors import DaliLabError
 from dali_lab.types import DALIInterpType
 
@@ -117,9 +117,9 @@ def test_threads_that_call_the_same_line() -> None:
 
 def test_few_calls_are_kept() -> None:
     data = ndd.as_tensor(np.zeros(2, np.float32))
-    for number in range(2 * direct.MOST_KEPT):
+    for number in range(2 * kept_calls.MOST_KEPT):
         assert np.asarray(data + number).tolist() == [number, number]
-    assert 0 < len(direct._kept) <= direct.MOST_KEPT
+    assert 0 < len(kept_calls._kept) <= kept_calls.MOST_KEPT
 
 
 def test_another_number_of_threads() -> None:

@@ -105,9 +105,8 @@ class FolderStore(WrittenStore):
             return
         index = read_index(path, known.read, known.form) if known is not None else read_index(path)
         if known is None:
-            if index.form is None or (index.form.words, index.form.edges) != (self.form.words, self.form.edges):
+            if not self._is_own(index, name):
                 self._files[name] = None
-                self._tell("foreign", f"'{path}' is no index of this cache, and is left alone")
                 return
             handle = os.open(path.with_suffix(DATA), os.O_RDONLY | getattr(os, "O_BINARY", 0))
             self._handles.append(handle)
@@ -115,10 +114,7 @@ class FolderStore(WrittenStore):
             with contextlib.suppress(OSError):
                 os.utime(path)  # it is in use
         known.read = index.nbytes
-        index.rows[:, self.form.words] = known.number
-        self._made += index.seconds
-        self._made_bytes += self.form.stored(index.rows)
-        self.entries.add(index.rows)
+        self._enter(index, known.number)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 

@@ -93,15 +93,11 @@ class RemoteStore(WrittenStore):
 
     def _take_in(self, name: str) -> None:
         index = parsed(get(f"{self._part}/{name}"))
-        if index.form is None or (index.form.words, index.form.edges) != (self.form.words, self.form.edges):
-            self._tell("foreign", f"'{self._place}' has an index that is none of this cache, and is left alone")
-            return
-        with self._lock:
-            self._objects.append(f"{self._part}/{name.removesuffix(INDEX)}{DATA}")
-            index.rows[:, self.form.words] = len(self._objects) - 1
-        self._made += index.seconds
-        self._made_bytes += self.form.stored(index.rows)
-        self.entries.add(index.rows)
+        if self._is_own(index, name):
+            with self._lock:
+                number = len(self._objects)
+                self._objects.append(f"{self._part}/{name.removesuffix(INDEX)}{DATA}")
+            self._enter(index, number)
 
     def _fetch(self, rows: Rows, edge: int, addresses: Rows) -> npt.NDArray[np.bool_]:
         at = self.form.at(edge)
@@ -130,7 +126,7 @@ class RemoteStore(WrittenStore):
                 start = int(offsets[index] - offsets[group[0]])
                 piece = data[start : start + int(counts[index])]
                 if len(piece) == counts[index]:
-                    ctypes.memmove(int(addresses[index]), bytes(piece), len(piece))
+                    ctypes.memmove(int(addresses[index]), np.frombuffer(piece, np.uint8).ctypes.data, len(piece))
                     whole[index] = True
         return whole
 
@@ -140,7 +136,7 @@ class RemoteStore(WrittenStore):
             found = self._objects[number]
             if isinstance(found, _Beginning):
                 here: Future[memoryview] = Future()
-                here.set_result(memoryview(bytes(found.data[start:stop])))
+                here.set_result(memoryview(found.data[start:stop]))
                 return here
         return submit(lambda: get(found, start, stop - start))
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from dali_lab.codecs.backends.imagecodecs import available
 from dali_lab.executor.caching.compression import Compression, unpack
 from dali_lab.executor.caching.entries import CODEC, NONE, STORED, SUM, Form, Rows
+from dali_lab.executor.caching.index_file import Index
 from dali_lab.executor.caching.store import Store
 from dali_lab.io.locations import shown
 from dali_lab.model.batch import Batch
@@ -84,6 +85,20 @@ class WrittenStore(Store):
     @abstractmethod
     def _settle(self) -> None:
         """Let other processes see what was written; called whenever nothing waits."""
+
+    def _is_own(self, index: Index, name: str) -> bool:
+        """Whether an index is one of this cache; says so where it is not."""
+        own = index.form is not None and (index.form.words, index.form.edges) == (self.form.words, self.form.edges)
+        if not own:
+            self._tell("foreign", f"'{name}' in '{self._place}' is no index of this cache, and is left alone")
+        return own
+
+    def _enter(self, index: Index, number: int) -> None:
+        """Enter the samples of an index, whose data have this number."""
+        index.rows[:, self.form.words] = number
+        self._made += index.seconds
+        self._made_bytes += self.form.stored(index.rows)
+        self.entries.add(index.rows)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 

@@ -39,8 +39,15 @@ class Spectrogram(Operator):
     on_gpu = True
     gpu_tolerance = (4e-3, "float64 on the GPU, float32 on the CPU, whose step at powers of 14,000 is 0.001")
     arguments = (
-        integer("nfft", None, "Length of the transform; that of the window if not given.", minimum=1, important=True),
-        integer("window_length", 512, "Length of a window in elements.", minimum=1, important=True),
+        integer(
+            "nfft",
+            None,
+            "Length of the transform; that of the window if not given.",
+            minimum=1,
+            maximum=1 << 24,
+            important=True,
+        ),
+        integer("window_length", 512, "Length of a window in elements.", minimum=1, maximum=1 << 24, important=True),
         integer("window_step", 256, "Elements from one window to the next.", minimum=1, important=True),
         numbers("window_fn", None, "Weights of the window, `window_length` of them; Hann if not given."),
         POWER,

@@ -279,8 +279,15 @@ def _reason(error: OSError) -> str:
     return error.strerror or str(error)
 
 
+_LONGEST = 4096
+"""Characters of a pattern."""
+
+
 def matcher(patterns: Sequence[str], case_sensitive: bool) -> Callable[[str], object]:
     """A function that tells whether a name matches one of the patterns, by the rules of POSIX ``fnmatch``."""
+    for pattern in patterns:
+        if len(pattern) > _LONGEST:
+            raise ArgumentError(f"a pattern has {len(pattern)} characters, and {_LONGEST} are the limit")
     expression = "|".join(f"(?:{_as_expression(pattern)})" for pattern in patterns)
     return re.compile(expression, re.DOTALL if case_sensitive else re.DOTALL | re.IGNORECASE).fullmatch
 
@@ -293,25 +300,29 @@ _CLASSES = {
 
 def _as_expression(pattern: str) -> str:
     """The regular expression for a shell pattern: ``*``, ``?``, brackets, and ``\\`` before a character as it is."""
-    result = ""
+    pieces = [""]
     i = 0
     while i < len(pattern):
         character = pattern[i]
         i += 1
         if character == "*":
-            result += "" if result.endswith(".*") else ".*"
+            pieces.append("")
         elif character == "?":
-            result += "."
+            pieces[-1] += "."
         elif character == "\\" and i < len(pattern):
-            result += re.escape(pattern[i])
+            pieces[-1] += re.escape(pattern[i])
             i += 1
         elif character == "[":
             brackets, after = _brackets(pattern, i)
-            result += brackets or re.escape("[")
+            pieces[-1] += brackets or re.escape("[")
             i = after if brackets else i
         else:
-            result += re.escape(character)
-    return result
+            pieces[-1] += re.escape(character)
+    if len(pieces) == 1:
+        return pieces[0]
+    first, *middle, last = pieces
+    # The first place of each piece will do, so none is looked for again: many stars would take for ever.
+    return first + "".join(f"(?>.*?{piece})" for piece in middle if piece) + f".*{last}"
 
 
 def _brackets(pattern: str, start: int) -> tuple[str, int]:

@@ -74,7 +74,11 @@ class Scale(Transforming):
         ),
         numbers("center", None, "The point that stays where it is; the origin by default.", per_frame=True),
         integer(
-            "ndim", None, "Number of dimensions, where neither a list of factors nor an input tells it.", minimum=1
+            "ndim",
+            None,
+            "Number of dimensions, where neither a list of factors nor an input tells it.",
+            minimum=1,
+            maximum=1024,
         ),
         REVERSE,
     )

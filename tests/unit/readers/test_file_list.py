@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dali_lab.errors import ArgumentError
-from dali_lab.operators.readers.file_list import find_files
+from dali_lab.operators.readers.file_list import find_files, matcher
 
 dali = pytest.importorskip("nvidia.dali")
 
@@ -76,6 +76,7 @@ def our_files(**arguments: Any) -> list[tuple[int, str]]:
         {"file_filters": ["x\\*.png", "\\[x].png", "[[]x*"]},
         {"file_filters": ["q**.jpg", "[", "[x.png"]},
         {"file_filters": ["Q.J?G"]},
+        {"file_filters": ["*[0-9]*.*p*"]},
         {"dir_filters": ["b", "[0-9]*"]},
         {"dir_filters": ["B"], "case_sensitive_filter": True},
         {"dir_filters": ["é", "Z"], "file_filters": ["?.jpg", "w.*"]},
@@ -84,6 +85,12 @@ def our_files(**arguments: Any) -> list[tuple[int, str]]:
 )
 def test_folders(root: str, arguments: dict[str, Any]) -> None:
     assert our_files(file_root=root, **arguments) == dali_files(file_root=root, **arguments)
+
+
+def test_patterns_take_no_time() -> None:
+    assert not matcher(["*a" * 40 + "*b"], True)("a" * 250)
+    with pytest.raises(ArgumentError, match="limit"):
+        matcher(["*.jpg", "x" * 10**6], False)
 
 
 def test_root_with_slash_and_relative(root: str, monkeypatch: pytest.MonkeyPatch) -> None:

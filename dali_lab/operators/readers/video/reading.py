@@ -34,7 +34,7 @@ FILES = (
         "Text file with a path and a label on each line, and maybe where to start and to end; ``#`` begins a remark.",
         widget="path",
     ),
-    integers("labels", None, "Label of each of `filenames`."),
+    integers("labels", None, "Label of each of `filenames`.", minimum=-(2**31), maximum=2**31 - 1),
 )
 SEQUENCES = (
     integer(
