@@ -358,3 +358,21 @@ def with_arguments(document: Document, changed: Callable[[str, Entry], Entry]) -
             for name, definition in document["subgraphs"].items()
         }
     return document if result == document else result
+
+
+def with_values(folded: Document, node: str, values: Entry) -> Document:
+    """A graph's parts with other arguments of a node, which may stand inside of an instance.
+
+    An argument that the instance does not offer is left as it is.
+    """
+    _, instances = expanded(folded)
+    for name, instance in instances.items():
+        if node in instance.members:
+            inner = {argument: each for (member, argument), each in instance.parameters.items() if member == node}
+            node, values = name, {inner[key]: value for key, value in values.items() if key in inner}
+    entry = folded["nodes"].get(node)
+    if entry is None or not values:
+        return folded
+    connections = {key: edge for key, edge in (entry.get("connections") or {}).items() if key not in values}
+    changed = {**entry, "arguments": {**(entry.get("arguments") or {}), **values}, "connections": connections}
+    return {**folded, "nodes": {**folded["nodes"], node: changed}}

@@ -6,14 +6,16 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dali_lab.formats import load
+from dali_lab.formats import load, subgraphs
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery.entries import load_entry
-from dali_lab.gallery.graphs import ENTRY_FILE, GRAPH_FILE
-from dali_lab.graph.graph import Graph
+from dali_lab.gallery.graphs import BEGINNINGS, ENTRY_FILE, GRAPH_FILE
+from dali_lab.gallery.places import built_in_folder
+from dali_lab.graph.graph import Edge, Graph, unique_name
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.registry import find_operator, has_operator, known_operator
 
@@ -27,6 +29,8 @@ def new_entry(
     *,
     name: str | None = None,
     title: str | None = None,
+    helps: str = "Say in a sentence when it helps.",
+    hurts: str = "Say in a sentence when it hurts.",
 ) -> Path:
     """Make an entry's folder, with texts to be written by hand.
 
@@ -40,6 +44,8 @@ def new_entry(
         The folder's name; by default that of the graph's file.
     title
         Title for people; by default the name in words.
+    helps, hurts
+        A sentence each on when to use it and when not.
 
     Returns
     -------
@@ -68,8 +74,8 @@ def new_entry(
         entry = {
             "title": title or slug.replace("-", " ").replace("_", " ").capitalize(),
             "family": family_of(found),
-            "helps": "Say in a sentence when it helps.",
-            "hurts": "Say in a sentence when it hurts.",
+            "helps": helps,
+            "hurts": hurts,
             "tags": [],
             "before": before_of(found),
             "arguments": arguments_of(found),
@@ -81,6 +87,46 @@ def new_entry(
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return folder
+
+
+def subgraph_entry(document: Mapping[str, Any], node: str, gallery: Path, title: str) -> Path:
+    """Make an entry of a sub-graph: the node that stands for it, over the photographs of the gallery.
+
+    Numbers that are drawn for its arguments come along; inputs and arguments that come from data do not. Each of its
+    inputs is given the photograph, and its first output is shown.
+
+    Raises
+    ------
+    DaliLabError
+        As in :func:`new_entry`, and if the node is no sub-graph or does not take photographs.
+    """
+    found = subgraphs.definition_of(document, (document["nodes"].get(node) or {}).get("op"))
+    if found is None:
+        raise DaliLabError(f"there is no sub-graph '{node}'")
+    flat = json_file.from_document(document)
+    nodes = dict(
+        json_file.to_document(json_file.load(built_in_folder() / BEGINNINGS / "photograph.dali.json"))["nodes"]
+    )
+    entry = dict(document["nodes"][node])
+    entry["inputs"] = ["photo"] * len(found[1].get("inputs") or ())
+    connections = {}
+    for key, edge in (entry.get("connections") or {}).items():
+        drawn = flat.ancestors([Edge.parse(edge).node])
+        if not any(_gives_data(flat.nodes[each].op) for each in drawn) and drawn <= document["nodes"].keys():
+            nodes.update({each: document["nodes"][each] for each in flat.order() if each in drawn})
+            connections[key] = edge
+    entry["connections"] = connections
+    name = unique_name(found[0], nodes)
+    made = {**document, "nodes": {**nodes, name: entry}, "outputs": [name], "view": {}}
+    graph = json_file.from_document({**made, "pipeline": {"batch_size": 4, "seed": 42}})
+    inside = ", ".join(dict.fromkeys(each.op for name, each in graph.nodes.items() if "/" in name))
+    helps = found[1].get("summary") or f"A sub-graph of {inside}."
+    return new_entry(graph, gallery, name=found[0], title=title, helps=helps, hurts="Nobody has said so yet.")
+
+
+def _gives_data(op: str) -> bool:
+    operator = known_operator(op)
+    return operator is None or bool(operator.source)
 
 
 def before_of(graph: Graph) -> str | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from dali_lab.formats import subgraphs
 from dali_lab.gallery import samples
 from dali_lab.gallery.samples.own import KINDS, MOST_PICTURES, annotation_name, annotations_of, pictures_in
 from dali_lab.graph.graph import Graph
@@ -125,12 +127,20 @@ def with_annotated(graph: Graph, folder: Path, files: Sequence[str]) -> Graph:
 
 def with_places(graph: Graph, table: Mapping[str, str]) -> Graph:
     """`graph` with other texts in place of placeholders."""
-    for node in graph.nodes.values():
-        arguments = dict(node.arguments)
+
+    def put(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        result = dict(arguments)
         for name, value in arguments.items():
             place = next((p for p in table if isinstance(value, str) and value.startswith(p)), None)
             if place is not None:
-                arguments[name] = table[place] + value.removeprefix(place)
+                result[name] = table[place] + value.removeprefix(place)
+        return result
+
+    for node in graph.nodes.values():
+        arguments = put(node.arguments)
         if arguments != dict(node.arguments):
             graph = graph.with_node(node.replaced(arguments=arguments))
+    if (folded := graph.view.get(subgraphs.FOLDED)) is not None:
+        parts = subgraphs.with_arguments(folded, lambda op, arguments: put(arguments))
+        graph = graph.replaced(view={**graph.view, subgraphs.FOLDED: parts})
     return graph

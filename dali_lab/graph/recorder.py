@@ -78,6 +78,29 @@ class OpCall:
         return self._recorder() if self._recorder is not None else None
 
 
+@dataclass(eq=False)
+class SubgraphCall:
+    """A call of a function under :func:`dali_lab.subgraph`.
+
+    Attributes
+    ----------
+    function
+        The function's name.
+    within
+        The names of its nodes begin with it.
+    inputs, arguments
+        What it was called with.
+    results
+        What it returned.
+    """
+
+    function: str
+    within: str
+    inputs: Sequence[object] = ()
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    results: object = None
+
+
 class ConditionScopes(Protocol):
     """Conditions around the code being traced, implemented by :mod:`dali_lab.conditionals`."""
 
@@ -123,8 +146,10 @@ class Recorder:
         The condition scopes, where conditions on nodes are traced.
     unnamed
         Number of the next operator that NVIDIA DALI would make up a name for.
-    within, scopes
-        The sub-graphs that are being called, each with a slash behind its name, and all that were.
+    within
+        The sub-graphs that are being called, each with a slash behind its name.
+    subgraphs
+        All that were called, by what the names of their nodes begin with.
     """
 
     def __init__(self, owner: Callable[[], object | None] = lambda: None) -> None:
@@ -133,7 +158,7 @@ class Recorder:
         self.conditions: ConditionScopes | None = None
         self.unnamed = 0
         self.within = ""
-        self.scopes: set[str] = set()
+        self.subgraphs: dict[str, SubgraphCall] = {}
 
     def results(self, call: OpCall, device: str) -> tuple[DataNode, ...]:
         """The nodes that stand for the outputs of a recorded call."""

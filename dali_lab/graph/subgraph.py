@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from dali_lab.graph.recorder import Recorder
+from dali_lab.graph.recorder import Recorder, SubgraphCall
 
 R = TypeVar("R")
 
@@ -16,7 +16,7 @@ def subgraph(function: Callable[..., R]) -> Callable[..., R]:
     """Name the nodes that a function makes after its call, so that a graph shows what belongs together.
 
     The call takes one more argument, ``name``: a node called ``turned`` in the function becomes ``NAME/turned``.
-    Without it, the name of the function stands there, with a number from the second call on.
+    Without it, the name of the function stands there. A name that was taken by an earlier call gets a number.
 
     Parameters
     ----------
@@ -34,27 +34,32 @@ def subgraph(function: Callable[..., R]) -> Callable[..., R]:
 
     @functools.wraps(function)
     def named(*inputs: object, name: str | None = None, **arguments: object) -> R:
-        with named_after(name, function.__name__):
-            return function(*inputs, **arguments)
+        with subgraph_call(function.__name__, name, inputs, arguments) as call:
+            result = function(*inputs, **arguments)
+            call.results = result
+            return result
 
     return named
 
 
 @contextlib.contextmanager
-def named_after(name: str | None, function: str) -> Iterator[None]:
+def subgraph_call(
+    function: str, name: str | None, inputs: Sequence[object], arguments: Mapping[str, object]
+) -> Iterator[SubgraphCall]:
     """Name the nodes made in the block after a call of a sub-graph, inside of those around it."""
     recorder = Recorder.current()
     if recorder is None:
-        yield
+        yield SubgraphCall(function, "")
         return
     before = recorder.within
-    wanted = name or function
-    number, own = 2, wanted
-    while name is None and f"{before}{own}/" in recorder.scopes:
+    wanted = own = name or function
+    number = 2
+    while f"{before}{own}/" in recorder.subgraphs:
         number, own = number + 1, f"{wanted}_{number}"
-    recorder.within = f"{before}{own}/"
-    recorder.scopes.add(recorder.within)
+    call = SubgraphCall(function, f"{before}{own}/", tuple(inputs), dict(arguments))
+    recorder.subgraphs[call.within] = call
+    recorder.within = call.within
     try:
-        yield
+        yield call
     finally:
         recorder.within = before

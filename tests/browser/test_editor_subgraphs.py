@@ -55,6 +55,17 @@ def test_a_sub_graph_is_made_used_again_opened_and_exported(tab: Tab, app: App) 
     program = tab.dialog("export").get_by_test_id("export-text")
     tab.wait(lambda: "@subgraph\ndef augment(" in program.inner_text(), "the program has no function")
     page.keyboard.press("Escape")
+    # Saved in the gallery, the palette finds it, with its picture.
+    tab.choose("augment")
+    page.locator('[data-action="save-to-gallery"]').click()
+    page.locator('[data-testid="palette-search"]').fill("augment")
+    recipe = page.locator('[data-testid="palette-recipe"][data-entry="augment"]')
+    recipe.locator("img").wait_for()
+    recipe.drag_to(page.locator(".react-flow__pane"), target_position={"x": 30, "y": 420})
+    tab.node("augment_3").wait_for()
+    tab.still()
+    assert document()["nodes"]["augment_3"]["op"] == "subgraph.augment"  # the definition that is here already
+    assert list(document()["subgraphs"]) == ["augment"]
     # Every step is one of undo.
     while document()["nodes"] != before["nodes"]:
         page.keyboard.press("ControlOrMeta+z")

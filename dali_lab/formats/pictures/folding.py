@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dali_lab.formats import subgraphs
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
 from dali_lab.graph.scopes import node_scopes
 from dali_lab.model.errors import GraphError
@@ -117,8 +118,8 @@ def folded(graph: Graph) -> tuple[Graph, dict[str, tuple[str, ...]]]:
 
 
 def with_groups(graph: Graph) -> Graph:
-    """The graph with its conditions as folded groups for the editor, if it is large and has no groups yet."""
-    if graph.view.get("groups") or len(graph.nodes) <= MANY:
+    """The graph with its conditions as folded groups for the editor, if it is large and has none, and no sub-graphs."""
+    if subgraphs.FOLDED in graph.view or graph.view.get("groups") or len(graph.nodes) <= MANY:
         return graph
     groups = [
         {"id": f"branches-{number}", "title": fold.title, "nodes": list(fold.nodes), "collapsed": True}

@@ -17,7 +17,7 @@ from dali_lab.formats.python.plain_values import MOST_ITEMS, NeedsRunning
 from dali_lab.formats.python.programs import signature
 from dali_lab.graph.naming import node_name
 from dali_lab.graph.recorder import DataNode, next_call_number
-from dali_lab.graph.subgraph import named_after, subgraph
+from dali_lab.graph.subgraph import subgraph, subgraph_call
 from dali_lab.model.references import PythonReference
 
 _MOST_DEPTH = 50
@@ -91,8 +91,9 @@ class Interpreter(Evaluator):
             raise NeedsRunning(function.code, "functions are nested too deeply")
         if function.subgraph:
             name = keywords.pop("name", None)
-            with named_after(name, getattr(function.code, "name", "")):
-                return self.call_function(replace(function, subgraph=False), arguments, keywords)
+            with subgraph_call(getattr(function.code, "name", ""), name, arguments, keywords) as call:
+                call.results = self.call_function(replace(function, subgraph=False), arguments, keywords)
+                return call.results
         before = self.names, self._read_later
         self.names, self._read_later = {**self._module, **(function.outside or {})}, frozenset()
         self._depth += 1

@@ -189,7 +189,7 @@ def _function(
         port = unique_name(parameter, taken)
         taken[port] = None
         ports[port], parameters[parameter] = _port(port), port
-        defaults[parameter] = own, _argument(definitions, first["op"], targets[0]["argument"])
+        defaults[parameter] = own, argument_of(definitions, first["op"], targets[0]["argument"])
         for target in targets:
             node = dict(nodes[target["node"]])
             node["arguments"] = {k: v for k, v in (node.get("arguments") or {}).items() if k != target["argument"]}
@@ -215,14 +215,14 @@ def _port(name: str) -> Node:
     return Node(name, STAND_IN)
 
 
-def _argument(definitions: _Entry, op: str, argument: str) -> Arg | None:
+def argument_of(definitions: _Entry, op: str, argument: str) -> Arg | None:
     """The declaration of an argument of an operator or a sub-graph."""
     found = subgraphs.definition_of({"subgraphs": definitions}, op)
     if found is None:
         return find_operator(op).argument_table.get(argument) if has_operator(op) else None
     targets = (found[1].get("arguments") or {}).get(argument) or ()
     inner = found[1]["nodes"][targets[0]["node"]]["op"] if targets else ""
-    return _argument(definitions, inner, targets[0]["argument"]) if targets else None
+    return argument_of(definitions, inner, targets[0]["argument"]) if targets else None
 
 
 def _parts(entries: _Entry, definitions: _Entry, whole: Graph | None, ports: Mapping[str, Node] | None = None) -> Parts:
@@ -242,7 +242,7 @@ def _parts(entries: _Entry, definitions: _Entry, whole: Graph | None, ports: Map
         inputs = [Edge.parse(edge) for edge in _given(entry)]
         connections = {key: Edge.parse(edge) for key, edge in (entry.get("connections") or {}).items() if edge}
         constants = {
-            key: (decode(value, arg := _argument(definitions, entry["op"], key)), arg)
+            key: (decode(value, arg := argument_of(definitions, entry["op"], key)), arg)
             for key, value in (entry.get("arguments") or {}).items()
             if key not in connections and value is not None
         }

@@ -16,6 +16,7 @@ from typing import Any
 
 from dali_lab.conditionals import ConditionStack
 from dali_lab.formats.disk import PathLike
+from dali_lab.formats.python.calls import with_subgraphs
 from dali_lab.formats.python.comments import with_comments
 from dali_lab.formats.python.execution import Interpreter
 from dali_lab.formats.python.names import Definition, Function
@@ -23,6 +24,7 @@ from dali_lab.formats.python.plain_values import NeedsRunning
 from dali_lab.formats.python.programs import STAND_INS, decorator_of, lineage, methods, parse, pipelines, signature
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.naming import suggesting
+from dali_lab.graph.recorder import SubgraphCall
 from dali_lab.model.errors import DaliLabError, FormatError, nearest
 from dali_lab.pipeline.pipeline import Pipeline
 
@@ -71,7 +73,7 @@ def read(text: str, name: str | None = None, arguments: Mapping[str, Any] | None
                     graph = _of_block(interpreter, module, block)
                 case _:
                     raise AssertionError("a pipeline of no known style")
-        return with_comments(graph, text)
+        return with_comments(with_subgraphs(*graph, text), text)
     except NeedsRunning as error:
         raise FormatError(
             f"line {error.line}: {error.reason}; to read this program it must be run, so agree to that if you trust it",
@@ -88,9 +90,12 @@ def read(text: str, name: str | None = None, arguments: Mapping[str, Any] | None
         raise FormatError("this is nested too deeply to be read") from error
 
 
+_Defined = tuple[Graph, Mapping[str, SubgraphCall]]
+
+
 def _of_function(
     interpreter: Interpreter, module: ast.Module, function: ast.FunctionDef, given: Mapping[str, Any]
-) -> Graph:
+) -> _Defined:
     interpreter.look_around(module.body)
     decorator = decorator_of(function)
     settings: dict[str, Any] = {}
@@ -118,7 +123,7 @@ def _of_function(
 
 def _of_class(
     interpreter: Interpreter, module: ast.Module, definition: ast.ClassDef, given: Mapping[str, Any]
-) -> Graph:
+) -> _Defined:
     interpreter.look_around(module.body)
     ancestors, plain = lineage(module, definition)
     classes = list(map(methods, ancestors))
@@ -134,7 +139,7 @@ def _of_class(
     return _defined(made.settings, define)
 
 
-def _of_block(interpreter: Interpreter, module: ast.Module, block: ast.With) -> Graph:
+def _of_block(interpreter: Interpreter, module: ast.Module, block: ast.With) -> _Defined:
     place = module.body.index(block)
     interpreter.look_around(module.body[:place])
     item, *others = block.items
@@ -159,8 +164,10 @@ def _of_block(interpreter: Interpreter, module: ast.Module, block: ast.With) -> 
     return _defined(made.settings, define)
 
 
-def _defined(settings: Mapping[str, Any], define: Callable[[], tuple[Any, ...]], conditionals: bool = False) -> Graph:
-    """The graph of a pipeline whose operators are called by a function, which gives the outputs."""
+def _defined(
+    settings: Mapping[str, Any], define: Callable[[], tuple[Any, ...]], conditionals: bool = False
+) -> _Defined:
+    """The graph of a pipeline whose operators are called by a function, which gives the outputs; and its sub-graphs."""
     pipeline = Pipeline(**{"batch_size": 1, **settings})
     if conditionals:
         pipeline._recorder.conditions = ConditionStack()
@@ -170,4 +177,4 @@ def _defined(settings: Mapping[str, Any], define: Callable[[], tuple[Any, ...]],
     # The settings that were written down, with those that every pipeline stores.
     plain = {key: value for key, value in settings.items() if isinstance(value, (bool, int, float, str, dict))}
     stored = {key: value for key, value in graph.pipeline.items() if key in settings or key != "batch_size"}
-    return graph.replaced(pipeline={**plain, **stored})
+    return graph.replaced(pipeline={**plain, **stored}), pipeline._recorder.subgraphs

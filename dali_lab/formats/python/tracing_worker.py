@@ -16,6 +16,7 @@ from typing import Any
 
 from dali_lab import compat
 from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.python.calls import with_subgraphs
 from dali_lab.formats.python.comments import with_comments
 from dali_lab.formats.python.programs import STAND_INS
 from dali_lab.pipeline.pipeline import Pipeline
@@ -29,7 +30,9 @@ def main() -> int:
     task, answer = json.load(sys.stdin), Path(sys.argv[1])
     sys.argv = [task["path"]]
     try:
-        graph = with_comments(_trace(task).graph, task["text"], task["path"])
+        pipeline = _trace(task)
+        graph = with_subgraphs(pipeline.graph, pipeline._recorder.subgraphs, task["text"])
+        graph = with_comments(graph, task["text"], task["path"])
         text = json.dumps({"document": json_file.to_document(graph)})
     except BaseException as error:
         # The program is the user's: it may raise anything, and leave by any way.

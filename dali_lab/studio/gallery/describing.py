@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from dali_lab.formats import dumps
+from dali_lab.formats import dumps, subgraphs
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures.folding import with_groups
 from dali_lab.gallery.entries import Argument, BrokenEntry, Entry
@@ -15,6 +15,7 @@ from dali_lab.schema.everyday import other_names
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.catalogue import argument_entry, operator_entry, plain
 from dali_lab.studio.document.graph_document import of_graph
+from dali_lab.studio.document.instances import Instances
 from dali_lab.studio.errors import sentence
 from dali_lab.studio.gallery.drawing import Photographs, Subject
 from dali_lab.studio.protocol.gallery import BrokenLine, Control, EntryLine, EntryPage, GalleryFamily
@@ -78,13 +79,15 @@ def entry_page(entry: Entry, photographs: Photographs) -> EntryPage:
             code = dumps(graph, "python").decode("utf-8")
         except DaliLabError as error:
             code = f"# {sentence(str(error))}\n"
+    shown = of_graph(document)
+    instances = Instances(subgraphs.expanded(json_file.to_document(document))[1])
     return EntryPage(
         **structs.asdict(entry_line(entry)),
         random=random,
-        document=of_graph(document),
+        document=shown,
         code=code,
         before=None if entry.before is None else json_file.edge_text(entry.before),
-        fragment=list(fragment(entry)),
+        fragment=list(dict.fromkeys(map(instances.owner, fragment(entry)))),
         controls=[control for argument in entry.arguments if (control := control_of(entry, argument))],
         reference=[
             operator_entry(find_operator(op))

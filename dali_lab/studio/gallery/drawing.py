@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.formats.values import decode
+from dali_lab.formats import subgraphs, values
 from dali_lab.gallery.entries import Entry, Overlay
 from dali_lab.gallery.places import ANNOTATED, PHOTOGRAPHS, places_in, with_annotated, with_pictures, with_places
 from dali_lab.gallery.samples.own import MOST_PICTURES, pictures_in
@@ -161,12 +161,16 @@ class Variant:
                 raise ArgumentError(f"there is no node '{name}'")
             node = graph.nodes[name]
             table = find_operator(node.op).argument_table if has_operator(node.op) else {}
-            arguments = {key: decode(value, table.get(key)) for key, value in arguments.items()}
+            arguments = {key: values.decode(value, table.get(key)) for key, value in arguments.items()}
             arguments = {
                 key: table[key].canonical(value) if key in table else value for key, value in arguments.items()
             }
             kept = {key: edge for key, edge in node.connections.items() if key not in arguments}
             graph = graph.with_node(node.replaced(arguments={**node.arguments, **arguments}, connections=kept))
+            if (folded := graph.view.get(subgraphs.FOLDED)) is not None:
+                written = {key: values.encode(value, table.get(key)) for key, value in arguments.items()}
+                view = {**graph.view, subgraphs.FOLDED: subgraphs.with_values(folded, name, written)}
+                graph = graph.replaced(view=view)
         return graph
 
 

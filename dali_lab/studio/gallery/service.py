@@ -18,9 +18,10 @@ from dali_lab.executor.failures import Cancelled
 from dali_lab.formats import dumps
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures.folding import with_groups
-from dali_lab.gallery.entries import Entry
+from dali_lab.gallery.entries import Entry, load_entry
 from dali_lab.gallery.fragments import can_follow, follow
-from dali_lab.gallery.places import own_folders
+from dali_lab.gallery.making import subgraph_entry
+from dali_lab.gallery.places import OWN_FOLDER, own_folders
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.verification import verify
 from dali_lab.model.errors import DaliLabError
@@ -44,6 +45,7 @@ from dali_lab.studio.protocol.gallery import (
     GalleryList,
     OverlayData,
     PicturesRequest,
+    SaveEntryRequest,
     Surprise,
     SurpriseRequest,
     Tile,
@@ -296,6 +298,12 @@ class Gallery:
         photographs = self._pictures(request.pictures)
         return ChosenPictures(str(photographs.folder), photographs.own, len(photographs.files)), []
 
+    def _save(self, request: SaveEntryRequest, token: Token) -> Answer:
+        folder = self.permissions.place(OWN_FOLDER, self.root, write=True)
+        entry = load_entry(subgraph_entry(request.document, request.node, folder, request.title))
+        self._gallery(fresh=True)
+        return entry_line(entry), []
+
     def _subject(self, request: DrawRequest | VariantRequest) -> Subject:
         if request.graph is None:
             entry = self.entry(str(request.name))
@@ -316,6 +324,7 @@ class Gallery:
         "gallery.cost": _cost,
         "gallery.code": _code,
         "gallery.surprise": _surprise,
+        "gallery.save": _save,
         "gallery.pictures": _choose_pictures,
     }
 

@@ -89,6 +89,14 @@ class EntryRequest(Wire):
     pictures: str | None = None
 
 
+class SaveEntryRequest(Wire):
+    """A sub-graph of a document as an entry in the folder ``gallery`` of the session's own folder."""
+
+    document: Document
+    node: str
+    title: str
+
+
 class Control(Wire):
     """A control for an argument; `length` is that of a list whose parts are set together."""
 

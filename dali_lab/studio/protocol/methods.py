@@ -49,6 +49,7 @@ METHODS = {
     "gallery.cost": Method(gallery.VariantRequest, gallery.Cost),
     "gallery.code": Method(gallery.VariantRequest, gallery.Code),
     "gallery.surprise": Method(gallery.SurpriseRequest, gallery.Surprise),
+    "gallery.save": Method(gallery.SaveEntryRequest, gallery.EntryLine),
     "gallery.pictures": Method(gallery.PicturesRequest, gallery.ChosenPictures),
 }
 EVENTS: dict[str, type[Wire]] = {

@@ -2,6 +2,7 @@
 import { offerArgument, openNode, renameSubgraph } from '../core/actions';
 import { definitionName, definitionOf, instancesOf, isOffered } from '../core/definitions';
 import type { GraphNode } from '../core/document';
+import { saveToGallery } from '../entries/saving';
 import { useEditor, useValue } from './context';
 import { Button } from './controls/buttons';
 import { TextField } from './controls/fields';
@@ -31,6 +32,9 @@ export function SubgraphSection({ id, node }: { id: string; node: GraphNode }) {
       </p>
       <Button disabled={readOnly} onClick={() => openNode(editor, id)}>
         {t('Open')}
+      </Button>
+      <Button data-action="save-to-gallery" onClick={() => void saveToGallery(editor, id)}>
+        {t('Save to the gallery')}
       </Button>
       <h3>{t('Its arguments')}</h3>
       {Object.entries(definition.nodes).map(([inner, entry]) => (

@@ -6,6 +6,7 @@ import { hintOf } from '../core/keys';
 import { definitionName } from '../core/definitions';
 import { isOutput } from '../core/edits';
 import { formatEdge, type Device } from '../core/document';
+import { saveToGallery } from '../entries/saving';
 import type { Editor } from '../core/editor';
 import type { MenuItem } from './Menu';
 import { groupKey } from '../core/subgraphs';
@@ -49,7 +50,14 @@ export function nodeMenu(editor: Editor, id: string): MenuItem[] {
   return [
     ...(definitionName(node?.op) === null
       ? []
-      : [{ ...item(editor, 'open-subgraph'), label: t('Open the sub-graph') }]),
+      : [
+          { ...item(editor, 'open-subgraph'), label: t('Open the sub-graph') },
+          {
+            id: 'save-to-gallery',
+            label: t('Save to the gallery'),
+            run: () => void saveToGallery(editor, id),
+          },
+        ]),
     item(editor, 'rename'),
     item(editor, 'replace'),
     item(editor, 'connect'),

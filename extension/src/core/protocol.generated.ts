@@ -1041,6 +1041,13 @@ export interface EntryRequest {
   pictures?: string | null;
 }
 
+/** A sub-graph of a document as an entry in the folder `gallery` of the session's own folder. */
+export interface SaveEntryRequest {
+  document: GraphDocument;
+  node: string;
+  title: string;
+}
+
 /** A control for an argument; `length` is that of a list whose parts are set together. */
 export interface Control {
   node: string;
@@ -1201,6 +1208,7 @@ export interface Methods {
   'gallery.cost': { params: VariantRequest; result: Cost };
   'gallery.code': { params: VariantRequest; result: Code };
   'gallery.surprise': { params: SurpriseRequest; result: Surprise };
+  'gallery.save': { params: SaveEntryRequest; result: EntryLine };
   'gallery.pictures': { params: PicturesRequest; result: ChosenPictures };
 }
 

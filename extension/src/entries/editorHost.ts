@@ -53,7 +53,7 @@ export function insertInto(editor: Editor, page: EntryPage, source: GraphDocumen
     const result = insertFragment(
       document,
       source,
-      page.fragment,
+      fragmentOf(page, source),
       page.before,
       feed ?? null,
       single(page),
@@ -74,6 +74,10 @@ export function insertInto(editor: Editor, page: EntryPage, source: GraphDocumen
   );
   return true;
 }
+
+/** The nodes of an entry's augmentation; a sub-graph among them may stand there as its nodes. */
+const fragmentOf = ({ fragment }: EntryPage, { nodes }: GraphDocument): string[] =>
+  Object.keys(nodes).filter((id) => fragment.some((name) => id === name || id.startsWith(`${name}/`)));
 
 /** The one picture that an entry gives; null where there are several. */
 const single = ({ views, document }: EntryPage): EdgeRef | null =>

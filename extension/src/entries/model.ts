@@ -118,6 +118,12 @@ export class GalleryModel {
     if (missing.length > 0) await this.loadTiles(missing, true);
   }
 
+  /** Takes in a new entry, and has its pictures made. */
+  async added(name: string): Promise<void> {
+    await this.entries();
+    await this.loadTiles([name], false);
+  }
+
   go(place: Place): void {
     this.place.set(place);
   }

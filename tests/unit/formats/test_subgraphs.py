@@ -12,6 +12,7 @@ import pytest
 from dali_lab import formats
 from dali_lab.errors import FormatError
 from dali_lab.formats.json import graph_file
+from dali_lab.formats.python.tracing import trace_text
 from dali_lab.formats.subgraphs import expanded
 from dali_lab.graph.graph import Edge
 from dali_lab.graph.switches import without_off
@@ -173,12 +174,32 @@ def test_a_definition_that_cannot_be_expanded_is_named(damage: Any, words: str) 
     assert words in str(caught.value)
 
 
+def shape(document: Json) -> Json:
+    """The sub-graphs of a document and their uses, without what is a default."""
+    definitions = copy.deepcopy(document["subgraphs"])
+    for definition in definitions.values():
+        for node in definition["nodes"].values():
+            node.pop("device", None)
+            # A function with `None` as the default of a parameter leaves the value to each call.
+            if node["op"].startswith("subgraph."):
+                node.pop("arguments", None)
+            node["arguments"] = {
+                key: value[0] if isinstance(value, list) else value for key, value in node.get("arguments", {}).items()
+            }
+    uses = {name: node["op"] for name, node in document["nodes"].items() if node["op"].startswith("subgraph.")}
+    return {"definitions": definitions, "uses": uses}
+
+
 def test_programs_have_functions_for_sub_graphs_and_the_same_graph() -> None:
     graph = graph_file.from_document(example())
     text = formats.dumps(graph, "python").decode()
     assert "@subgraph\ndef augment(images, *, angle=10, sigma=1):\n" in text
     assert 'aug = augment(decode, angle=draw, sigma=3, name="aug")' in text
-    assert formats.FORMATS["python"].loads(text.encode(), None, None) == graph  # type: ignore[misc]
+    back = formats.FORMATS["python"].loads(text.encode(), None, None)  # type: ignore[misc]
+    assert back == graph
+    # The program opens with its sub-graphs, and reads the same again.
+    assert shape(graph_file.to_document(back)) == shape(graph_file.to_document(graph))
+    assert formats.dumps(back, "python").decode() == text
     scope: Json = {"__name__": "program"}
     exec(text, scope)
     assert scope["pipeline"](seed=graph.pipeline.get("seed")).graph.nodes == graph.nodes
@@ -220,3 +241,48 @@ def pipeline():
     scope: Json = {"__name__": "program"}
     exec(program, scope)
     assert scope["pipeline"]().graph == graph
+
+
+PROGRAM = """
+from dali_lab import fn, pipeline_def, subgraph
+
+@subgraph
+def turn(images, *, angle=10):
+    turned = fn.rotate(images, angle=angle)
+    return fn.flip(turned, name="last")
+
+@subgraph
+def both(images, masks, angle, again=False):
+    'Turns pictures with their masks.'
+    images, masks = turn(images, angle=angle), fn.rotate(masks, angle=angle)
+    if again:
+        images = turn(images, angle=-5)
+    return {"masks": masks, "images": images}
+
+@pipeline_def(batch_size=2)
+def pipeline():
+    data, labels = fn.readers.file(file_root="pictures", name="reader")
+    images = fn.decoders.image(data)
+    drawn = fn.random.uniform(range=(-9, 9), name="drawn")
+    first = both(images, fn.hue(images), drawn, name="first")
+    second = both(first["images"], first["masks"], 20)
+    third = both(second["images"], second["masks"], 30, again=True)
+    return third["masks"], third["images"], labels, turn(images)
+"""
+
+
+def test_functions_of_any_program_are_sub_graphs() -> None:
+    read = formats.FORMATS["python"].loads(PROGRAM.encode(), None, None)  # type: ignore[misc]
+    document = graph_file.to_document(read)
+    nodes, both = document["nodes"], document["subgraphs"]["both"]
+    assert {name: node["op"] for name, node in nodes.items() if "subgraph" in node["op"]} == {
+        "first": "subgraph.both", "both": "subgraph.both", "both_2": "subgraph.both_2", "turn": "subgraph.turn",
+    }  # fmt: skip
+    assert both["arguments"] == {
+        "angle": [{"node": "turn", "argument": "angle"}, {"node": "masks", "argument": "angle"}]
+    }
+    assert both["summary"] == "Turns pictures with their masks."
+    assert (nodes["first"]["connections"], nodes["both"]["arguments"]) == ({"angle": "drawn"}, {"angle": 20.0})
+    assert nodes["both"]["inputs"] == ["first:1", "first"]
+    # A program that has to be run gives the same.
+    assert graph_file.to_document(trace_text(PROGRAM)) == document

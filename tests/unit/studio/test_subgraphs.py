@@ -70,3 +70,26 @@ def test_definitions_that_contain_themselves_are_refused(folder: Path, open_sess
     itself = {**TURN, "nodes": {**TURN["nodes"], "flip": {"op": "subgraph.turn", "inputs": ["rotate"]}}}
     assert "contains itself" in client.error("edit", changes={"subgraphs": {"turn": itself}})["message"]
     assert client.preview()["turn"]["outputs"]
+
+
+def test_a_sub_graph_becomes_an_entry_of_the_gallery(
+    tmp_path: Path, folder: Path, open_session: Callable[..., Session]
+) -> None:
+    instance = {"op": "subgraph.turn", "inputs": ["decode"], "connections": {"angle": "drawn"}}
+    drawn: Json = {"op": "random.uniform", "arguments": {"range": [40.0, 50.0]}}
+    given = with_turn(folder, drawn=drawn, mine=instance)
+    client = Client(open_session(given, root=tmp_path))
+    line = client.call("gallery.save", document=given, node="mine", title="My turn")
+    assert (line["name"], line["own"], Path(line["folder"])) == ("turn", True, tmp_path / "gallery" / "turn")
+    page = client.call("gallery.entry", name="turn")
+    # It is used as a sub-graph, with the numbers that are drawn for it.
+    assert page["fragment"] == ["drawn", "turn"] and page["before"] == "photo"
+    assert page["document"]["nodes"]["turn"]["inputs"] == ["photo"]
+    assert page["document"]["subgraphs"] == {"turn": {**TURN, "nodes": page["document"]["subgraphs"]["turn"]["nodes"]}}
+    tile = client.call("gallery.tiles", names=["turn"])["tiles"]["turn"]
+    assert tile["before"] and tile["after"] and not tile.get("problem")
+    # A control of the entry's page sets the argument of the sub-graph.
+    code = client.call("gallery.code", name="turn", overrides={"turn/rotate": {"angle": 12.0}})
+    assert code["document"]["nodes"]["turn"]["arguments"] == {"angle": 12.0} and "def turn(" in code["code"]
+    assert "already" in client.error("gallery.save", document=given, node="mine", title="My turn")["message"]
+    assert "no sub-graph" in client.error("gallery.save", document=given, node="drawn", title="x")["message"]
