@@ -50,17 +50,21 @@ class DaliLabEditor(JSComponent):
         self._scheduled = False
         self._document: Document | None = pn.state.curdoc
         self._loop = _loop_of(self._document)
-        self._port: Port | None = None
-        self._session = session
+        self._panes: list[tuple[Session, Port]] = []
         if session is not None:
-            self._port = session.attach(self._deliver)
+            self._show(session)
         if self._document is not None:
             pn.state.on_session_destroyed(lambda _: self.disconnect())
 
+    def _show(self, session: Session) -> None:
+        """Connect the next pane of the page: the editor, and then that of a second graph beside it."""
+        pane = len(self._panes)
+        self._panes.append((session, session.attach(lambda message, buffers: self._deliver(message, buffers, pane))))
+
     def disconnect(self) -> None:
-        """Leave the session."""
-        if self._session is not None and self._port is not None:
-            self._session.detach(self._port)
+        """Leave the sessions."""
+        for session, port in self._panes:
+            session.detach(port)
 
     def _handle_msg(self, data: Any) -> None:
         try:
@@ -68,14 +72,18 @@ class DaliLabEditor(JSComponent):
             message = json.loads(text)
         except (KeyError, TypeError, ValueError, RecursionError):
             return
-        if self._session is not None and self._port is not None:
-            self._session.receive(self._port, message, len(text))
+        pane = 1 if data.get("pane") == 1 else 0
+        if pane == len(self._panes) == 1:
+            self._show(self._panes[0][0].beside())
+        if pane < len(self._panes):
+            session, port = self._panes[pane]
+            session.receive(port, message, len(text))
 
-    def _deliver(self, message: dict[str, Any], buffers: list[bytes]) -> None:
+    def _deliver(self, message: dict[str, Any], buffers: list[bytes], pane: int) -> None:
         """Send a message to the page, from any thread; messages queued meanwhile go along."""
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         with self._lock:
-            self._waiting.append({"message": text, "buffers": list(buffers)})
+            self._waiting.append({"message": text, "buffers": list(buffers), "pane": pane})
             if self._scheduled:
                 return
             self._scheduled = True

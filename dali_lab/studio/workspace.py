@@ -6,6 +6,7 @@ One thread answers requests in order, another makes previews, and each real run 
 from __future__ import annotations
 
 import contextlib
+import copy
 import queue
 import threading
 import time
@@ -13,7 +14,7 @@ import uuid
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from dali_lab.executor.failures import Cancelled
 from dali_lab.model.errors import DaliLabError
@@ -121,6 +122,7 @@ class Workspace:
         self.on_select = on_select
         self._gallery_page: Gallery | None = None
         self._datasets: Datasets | None = None
+        self._beside: Self | None = None
         self._ports: list[Port] = []
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._warming: Token | None = None
@@ -148,6 +150,22 @@ class Workspace:
             if self._datasets is None:
                 self._datasets = Datasets(self.store.permissions)
             return self._datasets
+
+    def beside(self) -> Self:
+        """The session of a second graph beside this one: at first a copy, with the same files and permissions."""
+        with self.lock:
+            if self._beside is None:
+                self._beside = type(self)(
+                    copy.deepcopy(self.store.document),
+                    title=f"{self.store.title} (copy)",
+                    root=self.store.root,
+                    samples=list(self.samples.values()),
+                    gallery=list(self.gallery_samples.values()),
+                    threads=self.evaluator.threads,
+                    permissions=self.store.permissions,
+                )
+                self._beside.store.seed_like = self.store
+            return self._beside
 
     # --- connections ----------------------------------------------------------------------------------------------
 
@@ -181,6 +199,8 @@ class Workspace:
             ports = list(self._ports)
         for port in ports:
             self.detach(port)
+        if self._beside is not None:
+            self._beside.close()
         self.stop_warming()
         self._work.put(None)
         self.jobs.close()

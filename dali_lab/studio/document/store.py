@@ -63,6 +63,11 @@ class Store:
         Python objects that the document names.
     permissions
         What the document may use, and where files may be; by default `root`, the person's home, and `objects`.
+
+    Attributes
+    ----------
+    seed_like
+        The session's other document, whose drawn seed this one uses, so that both show the same.
     """
 
     def __init__(
@@ -89,6 +94,7 @@ class Store:
         self.revision = 1
         self._stamp = Stamp.of(file) if file is not None else None
         self._drawn_seed = secrets.randbits(31)
+        self.seed_like: Store | None = None
         self._checked: tuple[Document, dict[str, Switch], CheckedDocument] | None = None
 
     @property
@@ -104,7 +110,9 @@ class Store:
     def seed_of(self, document: Document) -> int:
         """The seed that a document is run with."""
         seed = document["pipeline"].get("seed")
-        return seed if isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 else self._drawn_seed
+        if isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0:
+            return seed
+        return (self.seed_like or self)._drawn_seed
 
     def file_info(self) -> FileInfo | None:
         """The file that the document is saved to."""

@@ -1,8 +1,8 @@
 /** The editor's commands that JupyterLab's palette and menus offer, in its own words: id, label and caption. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-/** Commands that JupyterLab has itself: files, the gallery's tab, its theme. */
-export const JUPYTERLABS_OWN = ['new', 'open', 'save', 'save-as', 'gallery', 'theme'];
+/** Commands that JupyterLab has itself: files, the gallery's tab, tabs beside each other, its theme. */
+export const JUPYTERLABS_OWN = ['new', 'open', 'save', 'save-as', 'gallery', 'beside', 'theme'];
 
 /** Commands that switch something on and off. */
 export const SWITCHES = [

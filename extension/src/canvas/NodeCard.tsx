@@ -185,6 +185,7 @@ interface HeadingProperties {
 function Heading({ id, node, operator, color, far }: HeadingProperties) {
   const editor = useEditor();
   const off = switchOf(useNodeView(id));
+  const differs = useValue(editor.differing, (nodes) => nodes?.has(id) ?? false);
   return (
     <>
       <FamilyIcon family={operator?.family ?? 'plain'} color={color} />
@@ -204,6 +205,11 @@ function Heading({ id, node, operator, color, far }: HeadingProperties) {
           data-action="open-subgraph"
           onClick={() => openNode(editor, id)}
         />
+      )}
+      {differs && (
+        <span className="chip differs" title={t('Other than in the graph beside')}>
+          {far ? '≠' : t('differs')}
+        </span>
       )}
       {off === 'bypass' && !far && <span className="chip muted">{t('bypassed')}</span>}
       {off === 'disabled' && (

@@ -18,6 +18,7 @@ export function StatusLine() {
   const pipeline = useValue(editor.document, (document) => document.pipeline);
   const count = useValue(editor.document, (document) => Object.keys(document.nodes).length);
   const selected = useValue(editor.selection, (selection) => selection.nodes.size);
+  const differing = useValue(editor.differing, (nodes) => nodes?.size ?? null);
   const problems = useValue(editor.problems);
   const run = useValue(editor.jobs, ({ run }) => run);
   const left = run && secondsLeft(run);
@@ -56,6 +57,13 @@ export function StatusLine() {
           ? tn('%1 node, %2 selected', '%1 nodes, %2 selected', count, selected)
           : tn('%1 node', '%1 nodes', count)}
       </span>
+      {differing !== null && (
+        <span data-testid="differing">
+          {differing === 0
+            ? t('the same graph as beside')
+            : tn('%1 node differs from beside', '%1 nodes differ from beside', differing)}
+        </span>
+      )}
       {probe && (
         <button
           type="button"

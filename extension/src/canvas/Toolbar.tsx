@@ -50,6 +50,7 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
   const iteration = useValue(editor.batch, ({ iteration }) => iteration);
   const run = useValue(editor.jobs, ({ run }) => run);
   const previewing = useValue(editor.previews.status, ({ running }) => running);
+  const beside = useValue(editor.differing, (nodes) => nodes !== null);
   const panels = usePanels();
   const theme = useValue(editor.view, ({ theme }) => theme);
   return (
@@ -66,6 +67,7 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
       <Button id="open" icon="open" />
       <Button id="save" icon="save" />
       {info.capabilities.gallery_page === true && <Button id="gallery" icon="gallery" label={t('Gallery')} />}
+      {editor.host.beside && <Button id="beside" icon="beside" pressed={beside} />}
       <span className="divider" />
       <Button id="undo" icon="undo" disabled={history.done === 0} />
       <Button id="redo" icon="redo" disabled={history.done === history.steps.length} />

@@ -67,6 +67,7 @@ const PATHS: Record<string, ReactNode> = {
   ),
   'panel-left': <path d="M1.5 2.5h13v11h-13zM5.5 2.5v11" />,
   'panel-right': <path d="M1.5 2.5h13v11h-13zM10.5 2.5v11" />,
+  beside: <path d="M1.5 2.5h13v11h-13zM8 2.5v11" />,
   'panel-bottom': <path d="M1.5 2.5h13v11h-13zM1.5 9.5h13" />,
   plus: <path d="M8 3v10M3 8h10" />,
   bypass: <path d="M1.5 10h2.5c1.5 0 2-5 4-5s2.5 5 4 5h2.5M12.5 8l2 2-2 2" />,

@@ -121,6 +121,8 @@ export class Editor {
     probe: null,
     lastProbe: null,
   });
+  /** Nodes that are others than in the graph beside this one; null without such a graph. */
+  readonly differing = new Observable<ReadonlySet<string> | null>(null);
   /** Nodes from readers on whose results are the same in every epoch. */
   readonly unchanging = new Observable<ReadonlySet<string>>(new Set());
   /** The panels that had no room when the width was last looked at. */

@@ -64,6 +64,8 @@ export interface Host {
   saveAs?: () => void;
   /** True when the host opens it elsewhere. */
   open?: (request: OpenRequest) => Promise<boolean>;
+  /** Shows a second graph beside this one, or closes it. */
+  beside?: () => void;
 }
 
 export type OpenRequest = { pipeline?: string } & (

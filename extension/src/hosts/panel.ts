@@ -1,7 +1,8 @@
 /** The Panel host: messages travel as JSON text with byte strings beside, which Bokeh sends as binary. */
 import type { Bytes, ConnectionStatus, Message, Transport } from '../core/protocol';
 import { t } from '../core/language';
-import { COMPACT, mount, type Handle } from './mount';
+import { COMPACT, type MountOptions } from './mount';
+import { Panes } from './panes';
 import { coverUntilAnswered } from './still';
 
 /** Bokeh's event about its socket; `timeout` is null where it does not reconnect by itself. */
@@ -36,6 +37,8 @@ export interface PanelModel {
 interface Packet {
   message: string;
   buffers?: unknown[];
+  /** The editor of the page that it is for. */
+  pane?: number;
 }
 
 function bytesOf(buffer: unknown): Bytes {
@@ -49,13 +52,14 @@ export interface PanelTransport extends Transport {
   moveTo(model: PanelModel): void;
 }
 
-export function panelTransport(first: PanelModel): PanelTransport {
+export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
   const listeners = new Set<(message: Message, buffers: Bytes[]) => void>();
   const watchers = new Set<(status: ConnectionStatus, detail?: string) => void>();
   const tell = (status: ConnectionStatus, detail?: string): void => {
     for (const watcher of [...watchers]) watcher(status, detail);
   };
   const receive = (data: Packet): void => {
+    if ((data.pane ?? 0) !== pane) return;
     const message = JSON.parse(data.message) as Message;
     const buffers = (data.buffers ?? []).map(bytesOf);
     for (const listener of [...listeners]) listener(message, buffers);
@@ -90,7 +94,7 @@ export function panelTransport(first: PanelModel): PanelTransport {
   };
   let stop = listen();
   return {
-    send: (message, buffers = []) => model.send_msg({ message: JSON.stringify(message), buffers }),
+    send: (message, buffers = []) => model.send_msg({ message: JSON.stringify(message), buffers, pane }),
     onMessage: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -116,10 +120,11 @@ export function panelTransport(first: PanelModel): PanelTransport {
 }
 
 interface Shown {
-  handle: Handle;
-  transport: PanelTransport;
+  panes: Panes;
+  transports: PanelTransport[];
   uncover: () => void;
   view: unknown;
+  model: PanelModel;
 }
 
 const shownIn = new WeakMap<object, Shown>();
@@ -132,16 +137,17 @@ export function renderPanel(model: PanelModel, element: HTMLElement): void {
   element.style.cssText += 'width:100%;height:100%;';
   const again = waiting.findIndex(({ view }) => view === model.view);
   const [kept] = again >= 0 ? waiting.splice(again, 1) : [];
-  if (before !== kept) before?.handle.dispose();
+  if (before !== kept) before?.panes.dispose();
   const shown = kept ?? begin(model, element);
   if (kept) {
-    kept.handle.moveTo(element);
-    kept.transport.moveTo(model);
+    kept.model = model;
+    kept.panes.moveTo(element);
+    for (const transport of kept.transports) transport.moveTo(model);
   }
   shownIn.set(element, shown);
   model.on('remove', () => {
     shown.uncover();
-    if (shown.handle.editor.connection.state.get().status === 'connected') shown.handle.dispose();
+    if (shown.panes.editor.connection.state.get().status === 'connected') shown.panes.dispose();
     else waiting.push(shown);
   });
 }
@@ -150,10 +156,18 @@ function begin(model: PanelModel, element: HTMLElement): Shown {
   const panel = panelTransport(model);
   const { transport, uncover } = coverUntilAnswered(element, model.picture, panel);
   const theme = model.theme;
-  const handle = mount(element, transport, {
+  const compact = model.compact === true;
+  const options: MountOptions = {
     theme: theme === 'light' || theme === 'dark' ? theme : 'auto',
     view: model.view === 'gallery' ? 'gallery' : 'editor',
-    ...(model.compact === true ? COMPACT : {}),
-  });
-  return { handle, transport: panel, uncover, view: model.view };
+    ...(compact ? COMPACT : {}),
+  };
+  const second = (): Transport => {
+    const made = panelTransport(shown.model, 1);
+    shown.transports[1] = made;
+    return made;
+  };
+  const panes = new Panes(element, transport, options, compact ? undefined : second);
+  const shown: Shown = { panes, transports: [panel], uncover, view: model.view, model };
+  return shown;
 }

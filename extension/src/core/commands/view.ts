@@ -67,6 +67,14 @@ export const VIEW = inSection('View', [
     run: ({ panels }) => panels.patch({ focus: !panels.get().focus }),
   },
   {
+    id: 'beside',
+    label: msg('Second graph beside'),
+    caption: msg('A second graph beside this one, over the same samples; again to close it'),
+    keys: ['Shift+B'],
+    enabled: ({ host }) => host.beside !== undefined,
+    run: ({ host }) => host.beside?.(),
+  },
+  {
     id: 'theme',
     label: msg('Dark or light'),
     run: (editor) =>
