@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dali_lab
+from dali_lab import fn
 from dali_lab.formats import dumps, loads
 from tests.servers.s3 import S3
 from tests.servers.web import web_server
@@ -77,6 +78,16 @@ def web(tmp_path: Path) -> Iterator[Upload]:
         yield upload
 
 
+def fits(folder: Path, contents: Sequence[bytes]) -> datasets.Dataset:
+    """Images of FITS files, every other one compressed."""
+    fits = pytest.importorskip("astropy.io.fits", reason="it writes the files")
+    for index, content in enumerate(contents):
+        kind = fits.CompImageHDU if index % 2 else fits.ImageHDU
+        image = kind(np.frombuffer(content[:60], np.uint8).reshape(6, 10))
+        fits.HDUList([fits.PrimaryHDU(), image]).writeto(folder / f"{index:04d}.fits")
+    return datasets.Dataset(lambda **more: fn.experimental.readers.fits(file_root=str(folder), **more), False)
+
+
 def pipeline(dataset: datasets.Dataset, folder: Path, url: str, **arguments: Any) -> dali_lab.Pipeline:
     """A pipeline of a reader, of the folder on disk, or of a URL in its place."""
     saves = "checkpoint" in arguments
@@ -109,9 +120,10 @@ ORDERS: list[dict[str, Any]] = [
 ]
 
 
+KINDS = {**datasets.ALL, "fits": fits}
 STORES = [
-    *(("memory", kind) for kind in datasets.ALL),
-    *(("bucket", kind) for kind in datasets.ALL),
+    *(("memory", kind) for kind in KINDS),
+    *(("bucket", kind) for kind in KINDS),
     *(("web", kind) for kind in ("file", "webdataset", "numpy", "video")),
 ]
 
@@ -121,7 +133,7 @@ def test_samples_and_order_are_the_same(tmp_path: Path, kind: str, store: str, r
     orders = ORDERS if store == "memory" else ORDERS[1:2]
     folder = tmp_path / "data"
     folder.mkdir()
-    dataset = datasets.ALL[kind](folder, datasets.pictures(COUNT))
+    dataset = KINDS[kind](folder, datasets.pictures(COUNT))
     expected = []
     for order in orders:
         local = pipeline(dataset, folder, str(folder), **order)
