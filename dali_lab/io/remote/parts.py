@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
+import functools
 import threading
 import weakref
 from collections import deque
 from collections.abc import Iterable, Sequence
-from concurrent.futures import CancelledError, Future, InvalidStateError
 from typing import NamedTuple
 
 from dali_lab.io.locations import canonical, is_remote
 from dali_lab.io.remote import cache
-from dali_lab.io.remote.requests import submit
+from dali_lab.io.remote.requests import begin
 from dali_lab.io.remote.store import Info, Kind, StoreError
 from dali_lab.io.roots import limited, reach
 
@@ -47,13 +46,36 @@ class Part(NamedTuple):
 
 
 class _Request:
-    """A request for a range of a file that several parts lie in."""
+    """A request for a range of a file that several parts lie in; lighter than a future, as there is one a sample."""
 
-    __slots__ = ("future", "start")
+    __slots__ = ("_pending", "begun", "count", "file", "result", "start")
 
-    def __init__(self, start: int, future: Future[memoryview]) -> None:
-        self.start = start
-        self.future = future
+    def __init__(self, file: int, start: int, count: int) -> None:
+        self.file, self.start, self.count = file, start, count
+        self.begun = False
+        self.result: memoryview | BaseException | None = None
+        self._pending = threading.Lock()
+        self._pending.acquire()
+
+    def finish(self, result: memoryview | BaseException) -> None:
+        """End all waits for the result; the first one counts."""
+        with _finishing:
+            if self.result is not None:
+                return
+            self.result = result
+        self._pending.release()
+
+    def wait(self) -> memoryview | OSError:
+        """The data, or the error of the file; other errors are raised."""
+        with self._pending:
+            result = self.result
+        if isinstance(result, (memoryview, OSError)):
+            return result
+        assert result is not None
+        raise result
+
+
+_finishing = threading.Lock()
 
 
 class FileParts:
@@ -77,7 +99,7 @@ class FileParts:
         self._waiting = 0
         self._typical: float = _FIRST_GUESS
         self._closed = False
-        self._under_way: set[Future[memoryview]] = set()
+        self._under_way: set[_Request] = set()
         _open.add(self)
 
     @property
@@ -104,18 +126,23 @@ class FileParts:
         result: dict[int, _Request] = {}
         group: list[int] = []
         end = 0
+        sent = []
+
+        def send(file: int, start: int, count: int) -> _Request:
+            sent.append(request := _Request(file, start, count))
+            return request
 
         def finish() -> None:
             if group:
                 first = parts[group[0]]
-                request = self._send(first.file, first.start, end - first.start, urgent)
+                request = send(first.file, first.start, end - first.start)
                 result.update(dict.fromkeys(group, request))
                 group.clear()
 
         for index in sorted(range(len(parts)), key=parts.__getitem__):
             part = parts[index]
             if part.size == WHOLE:
-                result[index] = self._send(part.file, 0, WHOLE, urgent)
+                result[index] = send(part.file, 0, WHOLE)
                 continue
             if group:
                 first = parts[group[0]]
@@ -125,18 +152,25 @@ class FileParts:
             end = max(end, part.start + part.size) if group else part.start + part.size
             group.append(index)
         finish()
+        if sent:
+            self._under_way.update(sent)
+            begin([functools.partial(self._fulfil, request) for request in sent], urgent=urgent)
         return [result[index] for index in range(len(parts))]
 
-    def _send(self, file: int, start: int, count: int, urgent: bool) -> _Request:
-        name, known = self._names[file], None if self._known is None else self._known[file]
-        future = submit(lambda: self._read(name, start, count, known), urgent=urgent)
-        self._under_way.add(future)
-        future.add_done_callback(self._under_way.discard)
-        return _Request(start, future)
+    def _fulfil(self, request: _Request) -> None:
+        request.begun = True
+        if request.result is None:
+            try:
+                request.finish(self._read(request))
+            except BaseException as error:  # raised where it is waited for
+                request.finish(error)
+        self._under_way.discard(request)
 
-    def _read(self, name: str, start: int, count: int, known: Info | None) -> memoryview:
+    def _read(self, request: _Request) -> memoryview:
         if self._closed:
-            raise StoreError(Kind.WRONG, "the reader was closed")
+            raise _reader_closed()
+        name, start, count = self._names[request.file], request.start, request.count
+        known = None if self._known is None else self._known[request.file]
         if not is_remote(name):
             return _local(canonical(name), start, count)
         data, info = cache.fetch(name, start, count, known, lambda: self._closed)
@@ -173,13 +207,9 @@ class FileParts:
                 results.append(refused.get(part, memoryview(b"")))
                 continue
             request = request or next(begun)
-            try:
-                data = request.future.result()
-            except CancelledError:
-                results.append(StoreError(Kind.WRONG, "the reader was closed"))
-                continue
-            except OSError as error:
-                results.append(error)
+            data = request.wait()
+            if isinstance(data, OSError):
+                results.append(data)
                 continue
             if part.size != WHOLE:
                 offset = part.start - request.start
@@ -201,7 +231,8 @@ class FileParts:
         with self._lock:
             for queue in self._ahead.values():
                 for request in queue:
-                    request.future.cancel()
+                    if not request.begun:
+                        request.finish(_reader_closed())
             self._ahead.clear()
             self._waiting = 0
 
@@ -209,10 +240,12 @@ class FileParts:
         """Drop what was requested ahead, let no request be repeated, and end every wait for one."""
         self._closed = True
         self.forget()
-        for future in list(self._under_way):
-            if not future.cancel():
-                with contextlib.suppress(InvalidStateError):
-                    future.set_exception(StoreError(Kind.WRONG, "the reader was closed"))
+        for request in list(self._under_way):
+            request.finish(_reader_closed())
+
+
+def _reader_closed() -> StoreError:
+    return StoreError(Kind.WRONG, "the reader was closed")
 
 
 _open: weakref.WeakSet[FileParts] = weakref.WeakSet()

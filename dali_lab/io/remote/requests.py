@@ -9,7 +9,7 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from typing import TypeVar
 
@@ -170,20 +170,18 @@ class _Threads:
     """Threads for requests; what is waited for goes before what is read ahead."""
 
     def __init__(self) -> None:
-        self._work: deque[tuple[Future[object], Callable[[], object]]] = deque()
+        self._work: deque[Callable[[], object]] = deque()
         self._arrived = threading.Condition()
         self._count = self._idle = 0
         self._most = most_requests()
 
-    def submit(self, work: Callable[[], object], *, urgent: bool) -> Future[object]:
-        future: Future[object] = Future()
+    def begin(self, works: Sequence[Callable[[], object]], urgent: bool) -> None:
         with self._arrived:
-            (self._work.appendleft if urgent else self._work.append)((future, work))
-            if self._idle < len(self._work) and self._count < self._most:
+            (self._work.extendleft if urgent else self._work.extend)(works)
+            for _ in range(min(len(self._work) - self._idle, self._most - self._count)):
                 self._count += 1
                 threading.Thread(target=self._run, name="dali-lab-request", daemon=True).start()
-            self._arrived.notify()
-        return future
+            self._arrived.notify(len(works))
 
     def _run(self) -> None:
         while True:
@@ -192,27 +190,38 @@ class _Threads:
                 while not self._work:
                     self._arrived.wait()
                 self._idle -= 1
-                future, work = self._work.popleft()
-            if not future.set_running_or_notify_cancel():
-                continue
-            with contextlib.suppress(InvalidStateError):  # somebody gave up waiting
-                try:
-                    future.set_result(work())
-                except InvalidStateError:
-                    raise
-                except BaseException as error:
-                    future.set_exception(error)
-            del future, work
+                work = self._work.popleft()
+            work()
+            del work
 
 
 _threads: tuple[int, _Threads] | None = None
 
 
-def submit(work: Callable[[], T], *, urgent: bool = True) -> Future[T]:
-    """Run a request on one of the process's threads for them; urgent ones go before the others."""
+def begin(works: Sequence[Callable[[], object]], *, urgent: bool) -> None:
+    """Run requests, which raise nothing, on the process's threads for them; urgent ones go before the others."""
     global _threads
     with _opening:
         if _threads is None or _threads[0] != os.getpid():
             _threads = os.getpid(), _Threads()
         threads = _threads[1]
-    return threads.submit(work, urgent=urgent)  # type: ignore[return-value]
+    threads.begin(works, urgent)
+
+
+def submit(work: Callable[[], T]) -> Future[T]:
+    """Run an urgent request on one of the process's threads for them."""
+    future: Future[T] = Future()
+    begin([functools.partial(_fulfil, future, work)], urgent=True)
+    return future
+
+
+def _fulfil(future: Future[T], work: Callable[[], T]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    with contextlib.suppress(InvalidStateError):  # somebody gave up waiting
+        try:
+            future.set_result(work())
+        except InvalidStateError:
+            raise
+        except BaseException as error:
+            future.set_exception(error)
