@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
+from dali_lab.graph.recorder import Recorder
 from dali_lab.private_names import PrivateModule, private_children, private_module
 from dali_lab.schema.absent import module_reason
 
@@ -133,6 +134,7 @@ def install() -> None:
         return
     for name in [name for name in sys.modules if _is_alias(name)]:
         _replaced[name] = sys.modules.pop(name)
+    Recorder.checks_at_build = True
     sys.meta_path.insert(0, _finder)
     multiprocessing.spawn.get_preparation_data = _preparation_data
     if "nvidia" not in sys.modules:
@@ -151,6 +153,7 @@ def uninstall() -> None:
     global _made_namespace
     if not is_installed():
         return
+    Recorder.checks_at_build = False
     sys.meta_path.remove(_finder)
     multiprocessing.spawn.get_preparation_data = _original_preparation
     for name in [name for name in sys.modules if _is_alias(name)]:

@@ -76,15 +76,16 @@ def converted_callable(function: object) -> Any:
 
 
 def is_rewritten(function: object) -> bool:
-    """Whether a function is the rewritten version of one that had conditions."""
-    return getattr(function, "_dali_lab_rewritten", False) is True
+    """Whether a function is the rewritten version of one that had conditions, or was made within such a one."""
+    code = getattr(function, "__code__", None)
+    return getattr(function, "_dali_lab_rewritten", False) is True or RUNTIME in getattr(code, "co_freevars", ())
 
 
 def _is_users(function: types.FunctionType) -> bool:
     """Whether conditions in this function may be about nodes: it is no library's, and nobody forbade it."""
     if function.__dict__.get("_dali_lab_do_not_convert") or function.__dict__.get("_is_pipeline_def"):
         return False
-    if is_rewritten(function) or RUNTIME in function.__code__.co_freevars:
+    if is_rewritten(function):
         return False
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return False

@@ -203,12 +203,13 @@ def _brought_leaf(stack: ConditionStack, leaf: object) -> Any:
     if leaf is nothing or isinstance(leaf, str):
         return leaf
     try:
-        return stack.bring(constant_node(leaf))
+        node = constant_node(leaf)
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(
             f"a branch of a condition on a node gives {leaf!r} ({type(leaf).__name__}), which cannot become a batch",
             origin=user_line(),
         ) from error
+    return stack.bring(node)
 
 
 def _merge(stack: ConditionStack, predicate: DataNode, true: Any, false: Any, name: str) -> Any:

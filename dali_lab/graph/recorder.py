@@ -150,7 +150,12 @@ class Recorder:
         The sub-graphs that are being called, each with a slash behind its name.
     subgraphs
         All that were called, by what the names of their nodes begin with.
+    checks_at_build
+        Values and combinations that operators refuse are found when the pipeline is built, and inputs on a GPU of
+        operators on the CPU are refused, as in NVIDIA DALI; else they are refused by the call.
     """
+
+    checks_at_build = False
 
     def __init__(self, owner: Callable[[], object | None] = lambda: None) -> None:
         self.owner = owner

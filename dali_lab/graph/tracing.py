@@ -26,6 +26,7 @@ from dali_lab.model.errors import (
 from dali_lab.model.scalars import ScalarConstant
 from dali_lab.model.user_code import user_frame, user_line, user_stacklevel
 from dali_lab.schema.arguments import is_array
+from dali_lab.schema.op_schema import OpSchema
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 
@@ -123,11 +124,18 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
     if device not in operator.devices:
         offered = " or ".join(map(repr, operator.devices))
         raise ArgumentError(f"this operator runs on {offered}, not on {device!r}", argument="device")
-    operator.check_arguments(arguments, connections, len(nodes))
-    for node in (*nodes, *connections.values()):
-        other = node.source.recorder
-        if recorder is not None and other is not None and other is not recorder:
-            raise GraphError(f"{node.name} belongs to another pipeline; a node can be used only where it was made")
+    late = recorder is not None and recorder.checks_at_build
+    try:
+        operator.check_arguments(arguments, connections, len(nodes))
+    except (TypeError, ValueError) as error:
+        # NVIDIA DALI checks at once what it checks in Python: types, and operators that take Python's objects.
+        in_python = any(arg.type == "object" for arg in operator.argument_table.values())
+        if not late or in_python or isinstance(error, ArgumentTypeError):
+            raise
+    if late:
+        _check_places(operator, device, nodes, connections)
+    else:
+        _check_owners(recorder, (*nodes, *connections.values()))
     conditions = recorder.conditions if recorder is not None else None
     if conditions is not None and conditions.depth:
         scope = conditions.scope() if "_scope" in operator.argument_table else None
@@ -153,6 +161,38 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
         call.unnamed = recorder.unnamed
         recorder.unnamed += call.outputs if operator.one_for_each_output(arguments) else 1
     return call
+
+
+def _check_places(
+    operator: type[Operator], device: str, nodes: Sequence[DataNode], connections: Mapping[str, DataNode]
+) -> None:
+    """Raise :class:`GraphError` where data on a GPU is given to what reads it on the CPU."""
+    for key, node in connections.items():
+        if node.device == "gpu":
+            raise ArgumentError(
+                f"Invalid device \"gpu\" for argument '{key}' of operator 'nvidia.dali.fn.{operator.name}'. Named"
+                " arguments must be on CPU; cpu() copies it",
+                argument=key,
+            )
+    if device == "cpu" and any(node.device == "gpu" for node in nodes):
+        schema = OpSchema(operator, operator.schema_name)
+        for index, node in enumerate(nodes):
+            if schema.GetInputDevice(index, node.device, device) != node.device == "gpu":
+                raise GraphError(
+                    f"input {index} ({schema.GetInputName(index)}) of an operator on the CPU is stored on incompatible"
+                    ' device "gpu"; cpu() copies it'
+                )
+
+
+def _check_owners(recorder: Recorder | None, nodes: Iterable[DataNode]) -> None:
+    for node in nodes:
+        other = node.source.recorder
+        if recorder is not None and other is not None and other is not recorder:
+            raise GraphError(
+                f"{node.name} belongs to another pipeline; a node can be used only where it was made. The pipeline is"
+                " invalid because it contains operators with non-unique names",
+                origin=node.source.origin,
+            )
 
 
 def check_input_count(operator: type[Operator], count: int) -> None:
@@ -247,7 +287,9 @@ def _sort_arguments(
             value = implied_constant(value)
         if isinstance(value, DataNode):
             if not arg.tensor:
-                raise ArgumentTypeError("must be a constant, not a DataNode", operator=operator.name, argument=key)
+                raise ArgumentTypeError(
+                    "must be a constant; it should not be a 'DataNode'", operator=operator.name, argument=key
+                )
             connections[key] = value
             continue
         if isinstance(value, (list, tuple)) and any(isinstance(item, DataNode) for item in value):
@@ -258,7 +300,14 @@ def _sort_arguments(
                 operator=operator.name,
                 argument=key,
             )
-        canonical = arg.canonical(value)
+        try:
+            canonical = arg.canonical(value)
+        except ArgumentTypeError:
+            raise
+        except ArgumentError:
+            if recorder is None or not recorder.checks_at_build:
+                raise
+            canonical = value
         if canonical is None:
             continue
         if key == "name":
@@ -298,6 +347,7 @@ def build_graph(
         if call.number in calls:
             continue
         calls[call.number] = call
+        _check_owners(call.recorder, (*call.inputs, *call.connections.values()))
         stack.extend(node.source for node in (*call.inputs, *call.connections.values()))
     names = _name_calls([calls[number] for number in sorted(calls)])
     groups = _groups([calls[number] for number in sorted(calls)])

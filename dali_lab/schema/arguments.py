@@ -77,6 +77,8 @@ class Arg:
         Allowed range of each element; `exclusive_minimum` leaves the minimum itself out.
     refused_as
         Said of a number below the range, with ``{:g}`` for the number; by default the range in words.
+    refused_above
+        The same of a number above it.
     slider
         The range worth playing with and perhaps a step: ``(low, high)`` or ``(low, high, step)``; `None` for an end
         stands for that of the allowed range.
@@ -119,6 +121,7 @@ class Arg:
     maximum: float | None = None
     exclusive_minimum: bool = False
     refused_as: str = ""
+    refused_above: str = ""
     slider: tuple[float | None, ...] = ()
     unit: str | None = None
     choices: tuple[str, ...] | tuple[dtypes.NamedEnum, ...] | None = None
@@ -259,7 +262,8 @@ class Arg:
         raise self._wrong_type(value, f"{value!r} ({type(value).__name__})")
 
     def _wrong_type(self, value: object, given: str) -> ArgumentTypeError:
-        return ArgumentTypeError(f"takes {_article(self.describe_type())}, got {given}", argument=self.name)
+        why = f". {self.refused_as}" if self.choices and self.refused_as else ""
+        return ArgumentTypeError(f"takes {_article(self.describe_type())}, got {given}{why}", argument=self.name)
 
     def _word(self, value: str) -> str:
         if self.synonyms:
@@ -267,7 +271,7 @@ class Arg:
         words = [str(choice) for choice in self.choices or ()]
         if words and value not in words:
             message = f"{value!r} is not one of {', '.join(map(repr, words))}{nearest(value, words)}"
-            raise ArgumentError(message, argument=self.name)
+            raise ArgumentError(f"{message}{self.refused_as and f'. {self.refused_as}'}", argument=self.name)
         return value
 
     def _enum(self, value: object) -> Any:
@@ -314,8 +318,9 @@ class Arg:
 
     def refusal(self, value: float) -> str:
         """The message about a number outside the allowed range."""
-        if self.refused_as and not (self.maximum is not None and value > self.maximum):
-            return self.refused_as.format(value)
+        words = self.refused_above if self.maximum is not None and value > self.maximum else self.refused_as
+        if words:
+            return words.format(value)
         both = self.minimum is not None and self.maximum is not None
         return f"must be {'in range ' if both else ''}{self.describe_range()}, not {value:g}"
 

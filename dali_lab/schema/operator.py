@@ -382,14 +382,15 @@ class Operator:
             If they contradict each other.
         """
         given = {name for name, value in values.items() if value is not None} | set(connected)
-        provided = set(given)
-        for declared in cls.inputs[:inputs]:
-            for name in declared.replaces:
-                if name in given:
-                    raise ArgumentError(f"is given by the input '{declared.name}', too", argument=name)
-            provided.update(declared.replaces)
+        replaced = {name: declared.name for declared in cls.inputs[:inputs] for name in declared.replaces}
         for rule in cls.rules:
-            rule.check(given, provided)
+            rule.check(given, given | replaced.keys())
+        for name in replaced.keys() & given:
+            raise ArgumentError(
+                f"is given by the input '{replaced[name]}', too; the ``{name}`` argument is incompatible with"
+                " providing an input.",
+                argument=name,
+            )
         cls.verify(values, connected, inputs)
 
     @classmethod

@@ -32,6 +32,7 @@ class Traits(TypedDict, total=False):
     advanced: bool
     removed: bool
     refused_as: str
+    refused_above: str
     beyond_dali: bool
 
 

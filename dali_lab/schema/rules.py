@@ -16,11 +16,14 @@ class OneOf:
         Names of arguments; several names in one string, with spaces between, count as one alternative.
     needed
         Whether one of them must be given.
+    refused_as
+        What the message says, too, where several are given.
     """
 
-    def __init__(self, *alternatives: str, needed: bool = False) -> None:
+    def __init__(self, *alternatives: str, needed: bool = False, refused_as: str = "") -> None:
         self._alternatives = [names.split() for names in alternatives]
         self._needed = needed
+        self._refused_as = refused_as
 
     def check(self, given: AbstractSet[str], provided: AbstractSet[str]) -> None:
         """Raise :class:`ArgumentError` if the rule is broken by the arguments `given`.
@@ -29,7 +32,8 @@ class OneOf:
         """
         found = [next(iter(those)) for names in self._alternatives if (those := [n for n in names if n in given])]
         if len(found) > 1:
-            raise ArgumentError(f"excludes '{found[0]}'; give one of them", argument=found[1])
+            message = f"excludes '{found[0]}'; give one of them{self._refused_as and f'. {self._refused_as}'}"
+            raise ArgumentError(message, argument=found[1])
         every = [name for names in self._alternatives for name in names]
         if self._needed and provided.isdisjoint(every):
             others = "".join(f", or '{name}'" for name in every[1:])

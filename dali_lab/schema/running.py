@@ -37,6 +37,8 @@ def run_operator(
         inputs = [_each_frame(call, index, batch, counts) for index, batch in enumerate(inputs)]
         call.repeat = counts
         call.count = len(inputs[0])
+    elif operator.frames and inputs and "F" not in inputs[0].layout:
+        _check_no_frames(operator, call, inputs[0])
     try:
         results = operator.run(call, *inputs)
     except (DaliLabError, Wait):
@@ -60,6 +62,18 @@ def run_operator(
             if batch.sources is None:
                 batch.sources = call.sources if call.sources and len(call.sources) == len(batch) else None
     return outputs
+
+
+def _check_no_frames(operator: Operator, call: Call, data: Batch) -> None:
+    """Refuse arguments with values for each frame where the input has no frames."""
+    for name, batch in call.batches.items():
+        if batch.layout.startswith("F") and batch.ndim and operator.argument_table[name].per_frame:
+            raise call.problem(
+                f"Tensor input for argument {name} is specified per frame (got {batch.layout} layout). In that case,"
+                f" samples in the input 0 must contain frames too. Got layout `{data.layout}` that does not contain"
+                " frames.",
+                argument=name,
+            )
 
 
 def _of_a_sample(operator: Operator, call: Call, inputs: Sequence[Batch], error: Exception) -> DaliLabError:

@@ -8,7 +8,7 @@ import pickle
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
@@ -141,12 +141,25 @@ class _Blocks:
         return np.frombuffer(mapped, np.uint8), handle
 
 
-def work(connection: Connection, payload: Any, loads: Any, parent: int, inherited: Sequence[Connection]) -> None:
-    """Serve tasks until the parent process says so or is gone."""
+def work(
+    connection: Connection,
+    sources: Sequence[External],
+    packed: Sequence[bytes],
+    loads: tuple[Callable[..., Any], dict[str, Any]] | None,
+    parent: int,
+    inherited: Sequence[Connection],
+) -> None:
+    """Serve tasks until the parent process says so or is gone.
+
+    The Python objects of `sources` come apart, as `packed`, if there is a function that unpickles them.
+    """
     for other in inherited:
         other.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sources: list[External] = payload if loads is None else loads[0](payload, **loads[1])
+    if loads is not None:
+        for source, data in zip(sources, packed, strict=True):
+            if source.source is not None:
+                source.source.source = loads[0](data, **loads[1])
     blocks = _Blocks()
     while True:
         while not connection.poll(5):

@@ -67,7 +67,8 @@ class WorkerPool:
     method
         ``"fork"``, ``"spawn"`` or ``"forkserver"``.
     pickler
-        Module with ``dumps`` and ``loads`` for sources, or a tuple of it and keyword arguments of both.
+        Module with ``dumps`` and ``loads`` for what gives the data of a source, or a tuple of it and keyword arguments
+        of both.
     batch_size
         Largest number of samples in a batch.
 
@@ -89,7 +90,7 @@ class WorkerPool:
         context: Any = multiprocessing.get_context(method)
         self._sources = [replace(source, cuda_stream=None) for source in sources]
         self._batch_size = batch_size
-        payload, loads = (self._sources, None) if method == "fork" else _packed(self._sources, pickler)
+        payload = (self._sources, [], None) if method == "fork" else _packed(self._sources, pickler)
         self.workers: list[_Worker] = []
         self._numbers = itertools.count()
         self._jobs: dict[int, _Job] = {}
@@ -100,7 +101,7 @@ class WorkerPool:
             ours.append(here)
             process = context.Process(
                 target=work,
-                args=(there, payload, loads, os.getpid(), ours if method == "fork" else []),
+                args=(there, *payload, os.getpid(), ours if method == "fork" else []),
                 name=f"dali-lab-worker-{index}",
                 daemon=True,
             )
@@ -247,8 +248,8 @@ def _column(column: Column, lease: _Lease | None, base: int) -> Batch:
     return Batch(addresses, shapes, dtype, column.layout, (owner,) if owner is not None else ())
 
 
-def _packed(sources: list[External], pickler: object) -> tuple[bytes, Any]:
-    """Sources pickled for a fresh interpreter, with the function that unpickles them there."""
+def _packed(sources: list[External], pickler: object) -> tuple[list[External], list[bytes], Any]:
+    """Sources for a fresh interpreter: without their Python objects, these pickled, and how to unpickle each."""
     from dali_lab.executor.sources import pickling
 
     module: Any = pickling
@@ -261,7 +262,9 @@ def _packed(sources: list[External], pickler: object) -> tuple[bytes, Any]:
     elif pickler is not None:
         module = pickler
     try:
-        return module.dumps(sources, **dump_options), (module.loads, load_options)
+        packed = [module.dumps(each.source and each.source.source, **dump_options) for each in sources]
+        bare = [replace(each, source=each.source and replace(each.source, source=None)) for each in sources]
+        return bare, packed, (module.loads, load_options)
     except Exception as error:  # a pickler, especially the user's, may raise anything
         raise ArgumentError(
             f"cannot be sent to a process that is started afresh: {error}. Define it at the top level of a module,"

@@ -55,6 +55,8 @@ class Debayer(Operator):
             per_frame=True,
             minimum=0,
             maximum=1,
+            refused_as=_POSITION,
+            refused_above=_POSITION,
             important=True,
         ),
         choice(

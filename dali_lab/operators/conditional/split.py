@@ -25,8 +25,8 @@ def decisions(call: Call, predicate: Batch) -> npt.NDArray[np.bool_]:
     """
     if predicate.ndim != 0 and len(predicate):
         raise OperatorError(
-            "a condition of 'if' takes a scalar (a tensor without dimensions) for each sample, on the CPU;"
-            f" got a tensor with {predicate.ndim} dimensions"
+            "Conditions inside `if` statements are restricted to scalar (0-d tensors) inputs, that are placed on CPU."
+            f" Got a {predicate.ndim}-d input as a condition of the `if` statement."
         )
     if not len(predicate):
         return np.zeros(0, bool)

@@ -55,6 +55,7 @@ class Paste(Operator):
             tensor=True,
             unit="px",
             minimum=0.0,
+            refused_as="min_canvas_size_ of less than 0 is not supported, got {:g}",
             slider=(None, 1024),
         ),
         _place("paste_x", "Place of the image: 0 at the left, 1 at the right."),

@@ -52,7 +52,14 @@ class RoiRandomCrop(Operator):
             unit="px",
         ),
     )
-    rules = (OneOf("roi_end", "roi_shape", needed=True),)
+    rules = (
+        OneOf(
+            "roi_end",
+            "roi_shape",
+            needed=True,
+            refused_as="Either ROI end or ROI shape should be defined, but not both",
+        ),
+    )
     example = """
     >>> shape = image.shape(dtype=types.INT32)[:2]
     >>> start = fn.roi_random_crop(crop_shape=(64, 64), roi_start=box[:2], roi_end=box[2:], in_shape=shape)

@@ -103,11 +103,10 @@ CROPPING = (
     Needs("crop_d", "crop_h"),
 )
 BOUNDS = ("start", "rel_start", "end", "rel_end", "shape", "rel_shape")
+_ENDS = '"end", "rel_end", "shape", and "rel_shape" arguments are mutually exclusive'
 SLICING = (
     OneOf("start", "rel_start"),
-    OneOf("end", "rel_end"),
-    OneOf("shape", "rel_shape"),
-    OneOf("end rel_end", "shape rel_shape"),
+    OneOf("end", "rel_end", "shape", "rel_shape", refused_as=_ENDS),
 )
 
 

@@ -392,7 +392,7 @@ class LargeFiles:
             return _unreadable(call, index, sources, error)
         return call.problem(
             f"{described(offsets[index], counts[index])} are not in '{path}', which has {length}:"
-            " the file was cut short, or its index is not its own",
+            " the offset is outside of the archive file. The file was cut short, or its index is not its own",
             sample=index,
             source=sources[index],
         )

@@ -40,17 +40,23 @@ class ExpandDims(Operator):
 
     def setup(self) -> None:
         axes, names = self.value("axes"), self.value("new_axis_names") or ""
+        if names and len(names) != len(axes):
+            raise self.fail(
+                f"'{names}': Specified {len(axes)} new dimensions, but layout contains only {len(names)} new dimension"
+                " names",
+                "new_axis_names",
+            )
         if len(set(axes)) != len(axes):
             raise self.fail(f"an axis is given twice: {list(axes)}", "axes")
-        if names and len(names) != len(axes):
-            raise self.fail(f"'{names}' has {len(names)} letters for {len(axes)} new axes", "new_axis_names")
 
     def run(self, call: Call, data: Batch) -> Batch:
         axes, names = self.value("axes"), self.value("new_axis_names") or ""
         order = sorted(range(len(axes)), key=lambda index: axes[index])
         shapes, layout = data.shapes, data.layout
         if names and not layout and data.ndim:
-            raise call.problem("new axes can only be named where the input has a layout", argument="new_axis_names")
+            raise call.problem(
+                "Specifying ``new_axis_names`` requires an input with a proper layout.", argument="new_axis_names"
+            )
         for index in order:
             axis = axes[index]
             if axis > shapes.shape[1]:

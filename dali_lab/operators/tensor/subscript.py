@@ -16,6 +16,7 @@ from dali_lab.operators.tensor.shapes_of_output import integer_table
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 from dali_lab.schema.ports import INTEGERS
 from dali_lab.schema.presets import integer
+from dali_lab.schema.rules import OneOf
 
 
 def _arguments() -> tuple[Arg, ...]:
@@ -43,6 +44,14 @@ class TensorSubscript(Operator):
     on_gpu = True
     arguments = _arguments()
     hidden = True
+    rules = tuple(
+        rule
+        for axis in range(MAX_SUBSCRIPTS)
+        for rule in (
+            OneOf(f"at_{axis}", f"lo_{axis} hi_{axis}", refused_as=f"The axis {axis} is both as an index and a range"),
+            OneOf(f"at_{axis}", f"step_{axis}", refused_as="An index cannot have a step"),
+        )
+    )
 
     def run(self, call: Call, data: Batch) -> Batch:
         ndim = data.ndim

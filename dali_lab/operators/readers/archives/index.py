@@ -116,8 +116,9 @@ def parse(text: str) -> Components:
         raise IndexFileError(
             f"line 1: Unsupported version of the index file ({head[0]}). It is not one of {', '.join(VERSIONS)}"
         )
-    if len(head) < 2 or not head[1].isdigit() or not int(head[1]):
-        raise IndexFileError("line 1 must be the version and the number of samples, at least 1: no sample count found")
+    if len(head) < 2 or not head[1].lstrip("-").isdigit() or int(head[1]) < 1:
+        why = "sample count must be positive" if len(head) > 1 else "no sample count found"
+        raise IndexFileError(f"line 1 must be the version and the number of samples, at least 1: {why}")
     count = int(head[1])
     width = 3 if head[0] == "v1.1" else 4
     if count > len(lines) - 1:
@@ -127,7 +128,13 @@ def parse(text: str) -> Components:
     wrong = (lengths == 0) | (lengths % width != 0)
     if wrong.any():
         what = "extension, offset, size and name" if width == 4 else "extension, offset and size"
-        raise _at_line(lines, int(wrong.argmax()), f"must be {what} of each file of a sample")
+        bad = int(wrong.argmax())
+        why = (
+            "Could not find all necessary component parameters"
+            if lengths[bad]
+            else "no extensions provided for the sample"
+        )
+        raise _at_line(lines, bad, f"must be {what} of each file of a sample ({why})")
     words = list(itertools.chain.from_iterable(rows))
     samples = np.repeat(np.arange(count), lengths // width)
     try:
@@ -141,7 +148,10 @@ def parse(text: str) -> Components:
     if wrong.any():
         bad = int(wrong.argmax())
         raise _at_line(
-            lines, int(samples[bad]), f"has a file of {sizes[bad]} bytes at byte {places[bad]}, which cannot be"
+            lines,
+            int(samples[bad]),
+            f"has a file of {sizes[bad]} bytes at byte {places[bad]}, which cannot be"
+            + (": the tar offset is not a multiple of tar block size" if places[bad] % BLOCK else ""),
         )
     names = words[3::width] if width == 4 else [""] * len(samples)
     return Components(samples, words[::width], places, sizes, names)
