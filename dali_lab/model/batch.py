@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -213,8 +214,8 @@ class Batch:
 
     def arrays(self) -> list[Array]:
         """All samples as arrays over the same memory."""
-        if self.ndim > 1 and len(self) > 1 and self.is_uniform() and self._is_dense():
-            return list(self.stacked())
+        if self.ndim > 1 and len(self) > 1 and (array := self.whole()) is not None:
+            return list(array)
         block = self._block()
         if block is None or self.ndim != 1:
             return self._one_by_one()
@@ -264,27 +265,30 @@ class Batch:
         ValueError
             If the shapes differ.
         """
+        array = self.whole()
+        if array is not None:
+            return array
         if not self.is_uniform():
             raise ValueError("samples of different shapes cannot be stacked into one array")
-        self._must_be_here()
-        count = len(self)
-        dtype = numpy_dtype(self.dtype)
-        shape = (count, *(self.shapes[0].tolist() if count else [0] * self.ndim))
-        if 0 in shape:
-            return np.empty(shape, dtype)
-        if self._is_dense():
-            return np.asarray(_Memory(int(self.addresses[0]), shape, dtype, self.owners))
-        result = np.empty(shape, dtype)
-        for index in range(count):
+        result = np.empty((len(self), *self.shapes[0].tolist()), numpy_dtype(self.dtype))
+        for index in range(len(self)):
             result[index] = self.array(index)
         return result
 
-    def _is_dense(self) -> bool:
-        """Whether samples, all of the same shape, follow each other without gaps."""
-        if len(self) <= 1:
-            return True
-        stride = int(self.shapes[0].prod()) * self.itemsize
-        return bool((self.addresses[1:] - self.addresses[:-1] == stride).all())
+    def whole(self) -> Array | None:
+        """All samples as one array ``[N, ...]`` over their memory, if they have one shape and no gaps between them."""
+        self._must_be_here()
+        shapes, addresses = self.shapes, self.addresses
+        count = len(addresses)
+        if count > 1 and shapes.strides[0] and not (shapes == shapes[0]).all():
+            return None
+        dtype = numpy_dtype(self.dtype)
+        shape = (count, *(shapes[0].tolist() if count else [0] * self.ndim))
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        if count > 1 and not (addresses[1:] - addresses[:-1] == math.prod(shape[1:]) * dtype.itemsize).all():
+            return None
+        return np.asarray(_Memory(int(addresses[0]), shape, dtype, self.owners))
 
     def _must_be_here(self) -> None:
         if self.device is not None:

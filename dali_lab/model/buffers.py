@@ -27,6 +27,8 @@ from dali_lab.model import system
 
 MOST_IDLE = 256 << 20
 """Most bytes with pages that are kept for later batches."""
+MOST_IDLE_UNUSED = 4 << 20
+"""The same while no task pool is open: small batches of dynamic mode come one after the other."""
 LEAST_MAPPED = 64 << 10
 """Bytes of the smallest array that has memory here; smaller ones are NumPy's own."""
 _SLAB = 256 << 20
@@ -101,7 +103,7 @@ class _Heap:
     def _drain(self) -> None:
         while self._returned:
             self._put_back(*self._returned.popleft())
-        excess = sum(free.paged for free in self._free) - (MOST_IDLE if self.users else 0)
+        excess = sum(free.paged for free in self._free) - (MOST_IDLE if self.users else MOST_IDLE_UNUSED)
         for free in self._free[::-1] if excess > 0 else ():
             excess -= self._drop_pages(free, min(free.paged, excess))
             if not excess:

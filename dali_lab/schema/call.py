@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -209,7 +210,7 @@ class Call(CalledSamples):
             If the GPU has no such kernels.
         """
         if self.gpu is None:
-            return importlib.import_module(f"dali_lab.kernels.cpu.{module}")
+            return _on_cpu(module)
         return _Kernels(self, module)
 
     def lose(self, error: DaliLabError, stand_in: int | None = None) -> None:
@@ -234,6 +235,11 @@ class Call(CalledSamples):
         self.lost.setdefault(error.sample, error)
         if stand_in is not None:
             self.stand_ins[error.sample] = self.start + stand_in
+
+
+@functools.cache
+def _on_cpu(module: str) -> ModuleType:
+    return importlib.import_module(f"dali_lab.kernels.cpu.{module}")
 
 
 class _Kernels:

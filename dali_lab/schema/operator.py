@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from dali_lab.schema.external import External
 from dali_lab.schema.ports import Input, Output
 from dali_lab.schema.rules import Rule
 from dali_lab.schema.source import Source
+
+K = TypeVar("K")
 
 Results = Batch | tuple[Batch, ...]
 Record = Callable[[str, Sequence[Any], Mapping[str, Any]], Any]
@@ -211,6 +213,7 @@ class Operator:
         if "_random_state" in self.connected:
             object.__setattr__(self, "whole_batch", True)
         self._repeated: dict[tuple[str, Any], npt.NDArray[Any]] = {}
+        self._last: dict[str, tuple[Hashable, Any]] = {}
         self.setup()
 
     def setup(self) -> None:
@@ -221,6 +224,13 @@ class Operator:
         ArgumentError
             If arguments contradict each other.
         """
+
+    def kept(self, what: str, key: Hashable, make: Callable[[], K]) -> K:
+        """What `make` gave when it was asked for last, if that was with the same key: batches are often alike."""
+        known = self._last.get(what)
+        if known is None or known[0] != key:
+            known = self._last[what] = (key, make())
+        return cast("K", known[1])
 
     def run(self, *args: Any, **kwargs: Any) -> Results:
         """Process one chunk; subclasses declare ``run(self, call, first, second, …)``, one batch for each input.

@@ -210,10 +210,19 @@ def copy_window(
     """
     shapes = rows(src_shapes)
     first, extent, step, axes = window_walk(shapes, starts, sizes, steps, flips, order)
+    _walk(src, dst, shapes, extent[:, axes], first, step, item_size, axes, fill, fill_axis)
+
+
+def _walk(
+    src: Array, dst: Array, shapes: Array, sizes: Array, first: Array, step: Array, item_size: int,
+    axes: Array | None = None, fill: Array | None = None, fill_axis: int = -1,
+) -> None:  # fmt: skip
+    """Call the kernel on windows of `sizes`, in the axes of the result."""
     item = like_size(item_size)
     values = np.zeros((1, 1), item.dtype) if fill is None else np.atleast_2d(np.asarray(fill, item.dtype))
+    order = np.arange(shapes.shape[1]) if axes is None else axes
     arguments = (
-        rows(src), rows(dst), shapes, rows(extent[:, axes]), rows(first), rows(step), rows(axes),
+        rows(src), rows(dst), shapes, rows(sizes), rows(first), rows(step), rows(order),
         rows(values, item.dtype), fill_axis, item,
     )  # fmt: skip
     if step.all():
@@ -254,8 +263,8 @@ def transpose(src: Array, dst: Array, src_shapes: Array, order: tuple[int, ...],
 
 def flip(src: Array, dst: Array, src_shapes: Array, flips: Array, item_size: int) -> None:
     """Mirror each sample along the axes that ``flips[n, axis]`` says. See :func:`copy_window`."""
-    shapes = rows(src_shapes)
-    copy_window(src, dst, shapes, np.zeros_like(shapes), shapes, item_size, flips=flips)
+    shapes, backwards = rows(src_shapes), np.asarray(flips, np.int64)
+    _walk(src, dst, shapes, shapes, (shapes - 1) * backwards, 1 - 2 * backwards, item_size)
 
 
 def copy(src: Array, dst: Array, sizes: Array, item_size: int) -> None:

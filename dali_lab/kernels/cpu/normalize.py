@@ -157,8 +157,9 @@ def _crop_mirror_normalize_pixels(
 def _are_inside(src_shapes: Array, windows: Array) -> bool:
     """Whether pictures have three channels and windows lie within them, wide enough for the vectors."""
     table, cut = np.asarray(src_shapes), np.asarray(windows)
-    inside = (cut[:, :2] >= 0).all() and (cut[:, :2] + cut[:, 2:] <= table[:, 1:3]).all()
-    return bool(uses("vectors") and len(table) and inside and (table[:, 3] == 3).all() and (cut[:, 3] >= STEP).all())
+    if not (uses("vectors") and len(table) and (table[:, 3] == 3).all() and cut[:, 3].min() >= STEP):
+        return False
+    return bool(cut[:, :2].min() >= 0 and (cut[:, :2] + cut[:, 2:] <= table[:, 1:3]).all())
 
 
 def crop_mirror_normalize(

@@ -47,7 +47,7 @@ class _Planes(NamedTuple):
     source: npt.NDArray[np.int64]
     target: npt.NDArray[np.int64]
     planes: npt.NDArray[np.int64]
-    owner: npt.NDArray[np.int64]
+    owner: npt.NDArray[np.int64] | slice
 
 
 @register
@@ -170,22 +170,25 @@ class CropMirrorNormalize(Windowed):
         table = _Planes(
             data.addresses,
             out.addresses,
-            np.asarray(windows.shape[:, : len(outer)].prod(axis=1), np.int64),
-            np.arange(len(data)),
+            windows.shape[:, : len(outer)].prod(axis=1) if outer else np.ones(len(data), np.int64),
+            slice(None),
         )
         depth = len(outer) - 1
         if depth >= 0 and (windows.shape[:, depth] != data.shapes[:, depth]).any():
             table = self._slices(call, data, windows, out, fill)
-        sizes = [data.shapes[table.owner, data.layout.index(letter)] for letter in "HW"]
-        axes = [data.layout.index(letter) for letter in "HW"]
+        owner = table.owner
+        axes = slice(data.layout.index("H"), data.layout.index("W") + 1)  # HWC or CHW
+        sources, cuts = np.empty((2, len(table.source), 4), np.int64)
+        sources[:, 0], sources[:, 1:3], sources[:, 3] = table.planes, data.shapes[owner][:, axes], channels
+        cuts[:, :2], cuts[:, 2:] = windows.start[owner][:, axes], windows.shape[owner][:, axes]
         call.kernels("normalize").crop_mirror_normalize(
             table.source,
             table.target,
-            np.stack([table.planes, *sizes, np.full(len(table.owner), channels)], axis=1),
-            np.concatenate([windows.start[table.owner][:, axes], windows.shape[table.owner][:, axes]], axis=1),
-            call.numbers("mirror", np.int64)[table.owner],
-            mean[table.owner],
-            inverse[table.owner],
+            sources,
+            cuts,
+            call.numbers("mirror", np.int64)[owner],
+            mean[owner],
+            inverse[owner],
             data.kind,
             out.kind,
             out_channels=wide,

@@ -96,6 +96,7 @@ SLICE = (
     flag("normalized_anchor", "The `anchor` input, if of floats, is a share of the extent.", default=True),
     flag("normalized_shape", "The `shape` input, if of floats, is a share of the extent.", default=True),
 )
+_PLACING = frozenset(arg.name for arg in CROP)
 CROPPING = (
     OneOf("crop", "crop_h crop_w crop_d"),
     Needs("crop_h", "crop_w"),
@@ -118,11 +119,17 @@ class Windows(NamedTuple):
 
 
 def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
-    """The window of each sample for the crop arguments.
+    """The window of each sample for the crop arguments, not to be written to.
 
     Positions follow ``start = round(pos * (extent − size))``, sizes are truncated to whole pixels. In sequences the
     depth of the window is a number of frames.
     """
+    if not _PLACING.isdisjoint(call.operator.connected):
+        return _crop_windows(call, shapes, layout)
+    return call.operator.kept("crop", (layout, shapes.tobytes()), lambda: _crop_windows(call, shapes, layout))
+
+
+def _crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
     operator = call.operator
     start = np.zeros_like(shapes)
     size = shapes.copy()

@@ -106,10 +106,15 @@ def _sample(operand: Operand, index: int) -> Array:
 
 def _together(out: Batch, operands: Sequence[Operand], batches: Sequence[Batch]) -> list[Array] | None:
     """Arrays over the whole chunk, the one to fill first; `None` where samples must be treated one by one."""
+    wholes = [each.whole() if isinstance(each, Batch) else each for each in (out, *operands)]
+    if all(array is not None for array in wholes):
+        return [_aligned(array, each, out.ndim) for array, each in zip(wholes, (out, *operands), strict=True)]
     if not all(is_contiguous(batch) or is_small(batch) for batch in batches) or not is_contiguous(out):
         return None
     if out.is_uniform() and all(batch.is_uniform() for batch in batches):
-        return [_aligned(out, out.ndim), *(_aligned(each, out.ndim) for each in operands)]
+        return [
+            _aligned(stacked(each) if isinstance(each, Batch) else each, each, out.ndim) for each in (out, *operands)
+        ]
     arrays = [flat(out)]
     for operand in operands:
         if not isinstance(operand, Batch):
@@ -123,8 +128,8 @@ def _together(out: Batch, operands: Sequence[Operand], batches: Sequence[Batch])
     return arrays
 
 
-def _aligned(operand: Operand, ndim: int) -> Array:
-    if not isinstance(operand, Batch):
-        return operand
-    array = stacked(operand)
+def _aligned(array: Array, operand: Operand, ndim: int) -> Array:
+    """The samples of a batch as one array, with axes of one element in front where there are fewer than `ndim`."""
+    if not isinstance(operand, Batch) or operand.ndim == ndim:
+        return array
     return array.reshape(array.shape[0], *[1] * (ndim - operand.ndim), *array.shape[1:])

@@ -46,7 +46,8 @@ def test_a_buffer_has_its_bytes(nbytes: int) -> None:
     assert buffers.empty((3, nbytes, 2), np.float32).shape == (3, nbytes, 2)
 
 
-def test_memory_is_used_again_while_somebody_runs(user: threading.Event) -> None:
+def test_memory_is_used_again_while_somebody_runs(user: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffers, "MOST_IDLE_UNUSED", 4096)
     first = buffers.buffer(1 << 20)
     view, where = first[100:].reshape(-1, 4), address(first)
     del first
@@ -55,9 +56,9 @@ def test_memory_is_used_again_while_somebody_runs(user: threading.Event) -> None
     assert address(buffers.buffer((1 << 20) - 5)) == where
     assert buffers._heap.idle() >= 1 << 20
     buffers.release(user)
-    assert buffers._heap.idle() == 0
+    assert buffers._heap.idle() <= 4096
     buffers.buffer(1 << 20)
-    assert buffers._heap.idle() == 0, "nobody would use it"
+    assert buffers._heap.idle() <= 4096, "nobody would use it"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -153,7 +154,8 @@ def test_batches_outlive_their_pipeline() -> None:
         assert (array == index).all() and bool((tensor == index).all())
 
 
-def test_a_closed_pipeline_gives_its_memory_back(user: threading.Event) -> None:
+def test_a_closed_pipeline_gives_its_memory_back(user: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffers, "MOST_IDLE_UNUSED", 4096)
     buffers.release(user)
     pipeline = counting()
     for _ in range(4):
@@ -162,7 +164,7 @@ def test_a_closed_pipeline_gives_its_memory_back(user: threading.Event) -> None:
     pipeline.close()
     del pipeline
     gc.collect()
-    assert buffers._heap.idle() == 0
+    assert buffers._heap.idle() <= buffers.MOST_IDLE_UNUSED
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
