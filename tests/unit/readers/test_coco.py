@@ -15,6 +15,7 @@ import dali_lab
 from dali_lab import fn, ops
 from dali_lab.formats import dumps, loads
 from dali_lab.kernels.cpu import background
+from dali_lab.operators.readers.coco.json_file import CocoFile, Wanted
 from dali_lab.operators.readers.coco.run_lengths import as_runs
 from tests.unit.readers.both_engines import goes_on_in_the_other
 from tests.unit.readers.coco_data import HEIGHT, WIDTH, annotations, write
@@ -243,3 +244,34 @@ def test_runs_are_joined_and_filled_up() -> None:
     assert as_runs([5, 0, 3, 2], [4, 4]).tolist() == [8, 2, 6]
     assert as_runs([0, 0, 5, 0, 3], [4, 4]).tolist() == [16]
     assert as_runs("U1X15`2S6YMe2", [24, 30]).tolist() == [37, 40, 5, 120, 200, 33, 285]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_numbers_of_polygons_however_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: bool
+) -> None:
+    shapes = [
+        "[[1, 2.5, -0.25, 0, 123.456, 99999.125]]",
+        "[ [\n1 , 2 ] ,[3.0,4.75,\t5,6] ]",
+        "[[1e2, 2.5E-1]]",
+        "[[0.12345678901234567, 479.99999999999994, 1, 2]]",
+        '{"size": [4, 4], "counts": [16]}',
+        "[]",
+        "[[], [7, 8]]",
+        "null",
+        "[[123456789.0625, 3]]",
+    ]
+    given = write(tmp_path, annotations(1, 0))
+    objects = ", ".join(
+        f'{{"id": {i}, "image_id": 0, "category_id": 7, "bbox": [0, 0, 2, 2], "segmentation": {shape}}}'
+        for i, shape in enumerate(shapes)
+    )
+    path = Path(given["annotations_file"])
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"annotations": []}).replace("[]", f"[{objects}]"))
+    monkeypatch.setattr(background, "ready", lambda *_: compiled)
+    file = CocoFile(str(path), Wanted(0.1, True, True, False))
+    polygons = [json.loads(shape) if shape[0] == "[" else [] for shape in shapes]
+    assert file.polygon_counts.tolist() == [len(each) for each in polygons]
+    assert file.point_counts.tolist() == [len(row) // 2 for each in polygons for row in each]
+    numbers = np.array([number for each in polygons for row in each for number in row]).astype(np.float32)
+    np.testing.assert_array_equal(file.points.reshape(-1), numbers)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, NamedTuple, NoReturn
 
 import msgspec
@@ -96,8 +97,6 @@ class CocoFile:
         Of each polygon: how many points it has; ``float32[V, 2]``.
     masked, runs
         The annotations with lists of runs, and these; see :func:`~dali_lab.operators.readers.coco.run_lengths.as_runs`.
-    labels
-        Name of each annotation in errors.
 
     Raises
     ------
@@ -108,7 +107,7 @@ class CocoFile:
     def __init__(self, path: str, wanted: Wanted) -> None:
         self._path = path
         found = self._decoded()
-        self.names = [self._name(number, picture.file_name) for number, picture in enumerate(found.images or ())]
+        self.names = self._names([picture.file_name for picture in found.images or ()])
         self.ids = array("i", [picture.id for picture in found.images or ()])
         self.widths = array("i", [picture.width for picture in found.images or ()])
         self.heights = array("i", [picture.height for picture in found.images or ()])
@@ -118,16 +117,13 @@ class CocoFile:
         kept = self._take(found.annotations, wanted)
         self.picture = array("i", [annotation.image_id for annotation in kept])
         self.category = array("i", [annotation.category_id for annotation in kept])
-        self.polygon_counts, self.point_counts, self._points = array("i"), array("i"), array("f")
+        self.polygon_counts, self.point_counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self.points = np.zeros((0, 2), np.float32)
         self.masked = array("i")
         self.runs: list[npt.NDArray[np.int64]] = []
         self.sizes: list[tuple[int, int]] = []
         if wanted.polygons:
             self._take_shapes(kept, wanted.runs)
-
-    @property
-    def points(self) -> Table:
-        return np.frombuffer(self._points, np.float32).reshape(-1, 2)
 
     def fail(self, message: str) -> ArgumentError:
         """An error about the file, to be raised."""
@@ -163,6 +159,12 @@ class CocoFile:
             raise self.fail(f"no JSON: {_place(data, damage)}") from damage
         raise self._wrong(name, int(index), element, error) from error
 
+    def _names(self, parts: list[msgspec.Raw]) -> list[str]:
+        try:
+            return msgspec.json.decode(b"[%b]" % b",".join(parts), type=list[str])
+        except (msgspec.MsgspecError, ValueError):  # not UTF-8, or not text
+            return [self._name(number, part) for number, part in enumerate(parts)]
+
     def _name(self, number: int, raw: msgspec.Raw) -> str:
         try:
             name = _plain(raw)
@@ -174,53 +176,71 @@ class CocoFile:
 
     def _take(self, annotations: list[_Annotation], wanted: Wanted) -> list[_Annotation]:
         """The wanted annotations; stores their boxes and labels."""
-        boxes = array("f")
-        for annotation in annotations:
-            boxes.extend(annotation.bbox)
-        table = np.frombuffer(boxes, np.float32).reshape(-1, 4)
+        numbers = itertools.chain.from_iterable([annotation.bbox for annotation in annotations])
+        table = np.fromiter(numbers, np.float64, 4 * len(annotations)).astype(np.float32).reshape(-1, 4)
         good = (table[:, 2:] >= np.float32(wanted.threshold)).all(axis=1)
         if not wanted.crowds:
             good &= np.array([not annotation.iscrowd for annotation in annotations], bool)
         rows = np.flatnonzero(good)
         kept = [annotations[row] for row in rows.tolist()]
         self.boxes = table[rows]
-        self.labels = [
-            f"unknown, number {row} from 0" if annotation.id is None else annotation.id
-            for row, annotation in zip(rows.tolist(), kept, strict=True)
-        ]
+        self._places, self._labels = rows, [annotation.id for annotation in kept]
         return kept
 
+    def label(self, number: int) -> object:
+        """The name of a wanted annotation in errors."""
+        label: object = self._labels[number]
+        return f"unknown, number {self._places[number]} from 0" if label is None else label
+
     def _take_shapes(self, annotations: list[_Annotation], runs: bool) -> None:
+        """Polygons and lists of runs: all that is polygons by a kernel, the others one by one."""
+        from dali_lab.kernels.cpu import background, polygons
+
+        parts = [annotation.segmentation for annotation in annotations]
+        text = np.frombuffer(bytearray(b"\0").join([*parts, b""]), np.uint8)
+        most = len(text) // 2 + 1  # a number and what is behind it have two bytes at least
+        points, counts = np.empty(most, np.float32), np.empty(most, np.int64)
+        of_annotation, state = np.zeros(len(parts), np.int64), np.zeros(4, np.int64)
+        arguments = (text, points, counts, of_annotation, state)
+        fast = background.ready(polygons.read, *arguments)
         decode = msgspec.json.Decoder().decode
-        for number, annotation in enumerate(annotations):
+        while state[0] < len(parts):
+            if fast:
+                polygons.read(*arguments)
+                if state[0] == len(parts):
+                    break
+            number, polygon, value, place = state.tolist()
             try:
-                self._take_shape(decode(annotation.segmentation), number, runs)
+                for row in self._polygons(decode(parts[number]), number, runs):
+                    points[value : value + len(row)] = array("f", row)
+                    counts[polygon] = len(row) // 2
+                    polygon, value = polygon + 1, value + len(row)
             except (KeyError, TypeError, OverflowError, ValueError, RecursionError, msgspec.MsgspecError) as error:
                 reason = f"it has no {error}" if isinstance(error, KeyError) else error
-                raise self.fail(f"the annotation with id {self.labels[number]}: {reason}") from error
+                raise self.fail(f"the annotation with id {self.label(number)}: {reason}") from error
+            of_annotation[number] = polygon - state[1]
+            state[:] = number + 1, polygon, value, place + memoryview(parts[number]).nbytes + 1
+        self.polygon_counts, self.point_counts = of_annotation, counts[: state[1]].copy()
+        self.points = points[: state[2]].reshape(-1, 2).copy()
         far = (np.abs(self.points) > _FARTHEST).any(axis=1) if runs else np.zeros(0, bool)
         if far.any():
             polygon = int(np.searchsorted(np.cumsum(self.point_counts), int(far.argmax()), "right"))
             number = int(np.searchsorted(np.cumsum(self.polygon_counts), polygon, "right"))
             raise self.fail(
-                f"the annotation with id {self.labels[number]}: 'segmentation' has a point that is more than a million"
+                f"the annotation with id {self.label(number)}: 'segmentation' has a point that is more than a million"
                 " pixels away"
             )
 
-    def _take_shape(self, shape: object, number: int, runs: bool) -> None:
-        """Polygons, or a list of runs; nothing where there is neither."""
+    def _polygons(self, shape: object, number: int, runs: bool) -> Iterator[list[float]]:
+        """Polygons of an annotation as lists of coordinates; a list of runs is kept."""
         if isinstance(shape, list):
             for polygon in shape:
                 if not isinstance(polygon, list):
                     raise TypeError(f"'segmentation' holds {polygon!r:.60}, where a list of numbers belongs")
                 if len(polygon) % 2:
                     raise TypeError(f"'segmentation' has a polygon of {len(polygon)} numbers, which makes no pairs")
-                self._points.fromlist(polygon)
-                self.point_counts.append(len(polygon) // 2)
-            self.polygon_counts.append(len(shape))
-            return
-        self.polygon_counts.append(0)
-        if runs and isinstance(shape, dict):
+                yield polygon
+        elif runs and isinstance(shape, dict):
             size = shape["size"]
             self.runs.append(as_runs(shape["counts"], size))
             self.sizes.append((size[0], size[1]))

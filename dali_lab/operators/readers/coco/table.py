@@ -202,7 +202,7 @@ def _add_masks(table: CocoTable, file: CocoFile, rows: Table, owner: Table) -> N
     wrong = (table.run_sizes != np.stack([table.heights, table.widths], 1)[picture]).any(axis=1)
     if wrong.any():
         index = int(wrong.argmax())
-        label, size = file.labels[rows[found[index]]], table.run_sizes[index].tolist()
+        label, size = file.label(int(rows[found[index]])), table.run_sizes[index].tolist()
         height, width = int(table.heights[picture[index]]), int(table.widths[picture[index]])
         raise file.fail(
             f"the annotation with id {label}: its mask is for {size}, and the picture"
