@@ -185,3 +185,29 @@ os.makedirs(os.path.dirname("model.dali"))
     assert done.stderr.splitlines()[0].strip() == f'File "{script}", line 1'
     done = run_python("-m", "dali_lab", "run", "missing.py", status=2)
     assert done.stderr == "dali-lab run: missing.py: No such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments", "words"),
+    [
+        ("paste", {"ratio": 2.0, "fill_value": 0, "min_canvas_size": -1.0}, "less than 0 is not supported"),
+        ("slice", {"start": [1], "end": [2], "shape": [1]}, "mutually exclusive"),
+        ("resize", {}, "resize_shorter"),
+    ],
+)
+def test_programs_find_refused_values_when_they_build(
+    installed: None, operator: str, arguments: dict[str, object], words: str
+) -> None:
+    pipeline = dali_lab.Pipeline(batch_size=1, num_threads=1, device_id=None)
+    with pipeline:
+        data = dali_lab.fn.zeros(shape=[4, 4, 3], dtype=dali_lab.types.UINT8)
+        getattr(dali_lab.fn, operator)(data, **arguments)  # nobody uses it
+        pipeline.set_outputs(getattr(dali_lab.fn, operator)(data, **arguments))
+        with pytest.raises(TypeError, match="takes"):
+            dali_lab.fn.paste(data, ratio="large")
+        with pytest.raises(ValueError, match='Invalid device "gpu" for argument \'angle\''):
+            dali_lab.fn.rotate(data, angle=dali_lab.fn.random.uniform().gpu())
+        with pytest.raises(RuntimeError, match='incompatible device "gpu"'):
+            dali_lab.fn.rotate(data.gpu(), angle=1.0, device="cpu")
+    with pytest.raises(RuntimeError, match=words):
+        pipeline.build()
