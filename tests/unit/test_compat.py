@@ -205,7 +205,7 @@ def test_programs_find_refused_values_when_they_build(
         pipeline.set_outputs(getattr(dali_lab.fn, operator)(data, **arguments))
         with pytest.raises(TypeError, match="takes"):
             dali_lab.fn.paste(data, ratio="large")
-        with pytest.raises(ValueError, match='Invalid device "gpu" for argument \'angle\''):
+        with pytest.raises(ValueError, match="Invalid device \"gpu\" for argument 'angle'"):
             dali_lab.fn.rotate(data, angle=dali_lab.fn.random.uniform().gpu())
         with pytest.raises(RuntimeError, match='incompatible device "gpu"'):
             dali_lab.fn.rotate(data.gpu(), angle=1.0, device="cpu")
