@@ -73,6 +73,9 @@ def pipeline_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cache-limit", type=positive, default=None, metavar="BYTES", help="most bytes of the cache")
     parser.add_argument("--cache-at", default=None, metavar="NODE", help="the node whose results are kept")
+    parser.add_argument(
+        "--cache-epochs", type=positive, default=None, metavar="N", help="epochs within which keeping has to pay"
+    )
 
 
 def make_pipeline(options: argparse.Namespace) -> Pipeline:
@@ -88,6 +91,7 @@ def make_pipeline(options: argparse.Namespace) -> Pipeline:
         "cache": options.cache,
         "cache_limit": options.cache_limit,
         "cache_at": options.cache_at,
+        "cache_epochs": options.cache_epochs,
     }
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     return Pipeline.from_graph(with_samples(load_graph(options.graph)), **settings)

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.executor.batch_run import BatchRun
+from dali_lab.executor.caching.filling import Filling, Way
 from dali_lab.executor.caching.recall import CachedChunk, CachedSteps
 from dali_lab.executor.caching.store import spans
 from dali_lab.executor.calls import Calls
 from dali_lab.executor.failures import explain, named_sample
-from dali_lab.executor.pace import Pace
+from dali_lab.executor.pace import Effort, Pace
 from dali_lab.executor.plan import Stage, Step
 from dali_lab.executor.pool import InlinePool, ThreadPool
 from dali_lab.executor.stage_run import Chunk, StageRun, same_kind
@@ -43,6 +44,17 @@ class Watcher(Protocol):
     """Callback for each step that a chunk, or a batch on a device, has finished."""
 
     def __call__(self, run: BatchRun, node: str, results: Sequence[Batch], samples: int, /) -> None: ...
+
+
+class _Clock:
+    """CPU time of a chunk since this was made, on this thread and on those that helped."""
+
+    def __init__(self, effort: Effort) -> None:
+        self._effort = effort
+        self._began = time.thread_time() + effort.seconds
+
+    def seconds(self) -> float:
+        return time.thread_time() + self._effort.seconds - self._began
 
 
 class ChunkRunner:
@@ -133,11 +145,11 @@ class ChunkRunner:
         stage = stage_run.stage
         kept = stage.kept
         if kept is None or chunk.position or chunk.alone or stage_run.run.keep_going or stage_run.run.origins:
-            state = self._run_steps(stage_run, chunk, len(stage.steps))
+            state = self._run_steps(stage_run, chunk)
         else:
             state = self._run_with_cache(stage_run, chunk, kept)
         if state is _State.DONE and not chunk.alone:
-            if kept is not None and kept.store is not None:
+            if kept is not None and not chunk.plain and kept.store is not None:
                 chunk.local.update(kept.apart(chunk.local, stage.exports))
             stage_run.add(chunk)
         return state is not _State.WAITS
@@ -154,17 +166,29 @@ class ChunkRunner:
             placement = stage_run.places.get(edge)
             return placement.place(chunk.start, shapes, dtype, layout) if placement is not None else None
 
-        began = time.perf_counter()
+        count, began, clock = chunk.stop - chunk.start, time.perf_counter(), _Clock(chunk.effort)
+        filling = kept.filling if stage.plain and run.policy is None else None
+        if filling is not None and kept.store is not None and filling.leaves_alone(count, len(kept.store.entries)):
+            return self._run_plainly(stage_run, chunk, filling)
         own = calls(chunk.start, chunk.stop)
         identities = kept.identities(own)
         if identities is None or not kept.is_open(identities.shape[1]):
-            return self._run_steps(stage_run, chunk, len(stage.steps))
-        found = kept.recall(identities, own, place)
+            return self._run_steps(stage_run, chunk)
+        found = kept.find(identities)
+        way = Way.KEPT
+        if filling is not None and kept.store is not None:
+            way = filling.choose(count, int(found.there.sum()), kept.store.takes_more, clock.seconds())
+            if way is Way.PLAIN:
+                return self._run_plainly(stage_run, chunk, filling)
+        found = kept.recall(found, own, place)
         run.seconds[stage.steps[kept.count - 1].node.id] += time.perf_counter() - began
         if found.there.all():
             chunk.local.update(found.batches)
             chunk.position = kept.count
-            return self._run_steps(stage_run, chunk, len(stage.steps))
+            state = self._run_steps(stage_run, chunk)
+            if filling is not None:
+                filling.found(count, clock.seconds())
+            return state
         missing = [(0, chunk.stop - chunk.start)]
         if found.there.any() and run.policy is None:
             missing = spans(~found.there)
@@ -178,21 +202,32 @@ class ChunkRunner:
             if state is not _State.DONE:
                 return state
             bad = run.policy is not None and any(row in run.bad for row in range(part.start, part.stop))
-            if not bad and not run.origins:
+            if not bad and not run.origins and way is Way.KEPT:
                 batches = [part.local[edge] for edge in kept.edges]
                 kept.keep(identities[start:stop], calls(part.start, part.stop), batches, time.thread_time() - began)
         if parts[0] is not chunk:
             try:
                 chunk.local.update(_interleaved(found, parts, kept.edges, chunk.start))
             except ValueError:  # the kept samples do not fit to the others: computed anew, they say so
-                return self._run_steps(stage_run, chunk, len(stage.steps))
+                return self._run_steps(stage_run, chunk)
         chunk.position = kept.count
-        return self._run_steps(stage_run, chunk, len(stage.steps))
+        rest = _Clock(chunk.effort)
+        state = self._run_steps(stage_run, chunk)
+        if filling is not None and kept.store is not None and missing == [(0, count)]:
+            filling.kept(count, clock.seconds(), rest.seconds(), kept.store.writing)
+        return state
 
-    def _run_steps(self, stage_run: StageRun, chunk: Chunk, end: int) -> _State:
-        """Run the remaining steps of a chunk that come before the step `end`."""
+    def _run_plainly(self, stage_run: StageRun, chunk: Chunk, filling: Filling) -> _State:
+        """Run a chunk as without a cache."""
+        chunk.plain, clock = True, _Clock(chunk.effort)
+        state = self._run_steps(stage_run, chunk)
+        filling.computed(chunk.stop - chunk.start, clock.seconds())
+        return state
+
+    def _run_steps(self, stage_run: StageRun, chunk: Chunk, end: int | None = None) -> _State:
+        """Run the remaining steps of a chunk, or those of them that come before the step `end`."""
         run, stage = stage_run.run, stage_run.stage
-        for position, step in enumerate(stage.steps[chunk.position : end], chunk.position):
+        for position, step in enumerate(stage.steps_of(chunk.plain)[chunk.position : end], chunk.position):
             if run.cancelled:
                 return _State.ENDED
             if any(_lacks(run, chunk, edge) for edge in step.needed if edge not in chunk.local):

@@ -229,8 +229,7 @@ class Engine:
         """Begin a stage of a batch. Returns whether there is work. For :class:`Admission` alone."""
         stage = self.plan.stages[number]
         count = _count(run, stage)
-        for step in stage.steps:
-            node = step.node.id
+        for node in dict.fromkeys(step.node.id for step in (*stage.steps, *stage.plain)):
             run.drawn_before[node] = self.drawn[node]
             self.drawn[node] += count
             run.drawn_after[node] = self.drawn[node]

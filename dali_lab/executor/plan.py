@@ -77,6 +77,8 @@ class Stage:
         it holds, 1 where not).
     kept
         The first steps, if a cache keeps their results.
+    plain
+        The steps as they would be without a cache, if that is another way to the same results.
     """
 
     steps: list[Step]
@@ -86,11 +88,16 @@ class Stage:
     gpu: bool = False
     branches: Sequence[tuple[Edge, int]] = ()
     kept: CachedSteps | None = None
+    plain: list[Step] = field(default_factory=list)
 
     @property
     def in_order(self) -> bool:
         """Whether a batch must have left before the next one may enter."""
         return any(step.operator.in_order for step in self.steps)
+
+    def steps_of(self, plain: bool) -> list[Step]:
+        """The steps of a chunk that is computed with the cache, or without."""
+        return self.plain if plain else self.steps
 
     def blamed(self, error: BaseException, step: Step) -> Step:
         """The step responsible for an error raised in `step`."""
@@ -135,8 +142,9 @@ class Plan:
 
     def close(self) -> None:
         """Release the operators' resources."""
-        for step in self.steps():
-            step.operator.close()
+        plain = [step for stage in self.stages for step in stage.plain]
+        for operator in {id(step.operator): step.operator for step in (*self.steps(), *plain)}.values():
+            operator.close()
 
 
 def runs_on_gpu(node: Node, operator: Operator, device: Device) -> bool:

@@ -30,7 +30,7 @@ from dali_lab.executor.sources.opening import open_sources, start_workers
 from dali_lab.graph.graph import Edge, Graph, bare
 from dali_lab.graph.passes import optimized
 from dali_lab.graph.passes.direct_reading import direct_reading
-from dali_lab.graph.passes.once import CachedPart, cached_part, decoder_cache, with_caches
+from dali_lab.graph.passes.once import CachedPart, cached_part, decoder_cache, has_caches, with_caches
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError, OperatorError
@@ -113,15 +113,27 @@ class Runner:
             tolerates=lambda node: policy is not None and policy.answer(node) != "raise",
         )
         choosing: Choosing | None = None
+        plain: Graph | None = None
         if settings.cache != OFF:
             if device is None and settings.cache_at is None:
                 choosing = choosing_for(settings.cache, settings.cache_limit, opening, seeds)
+                if not has_caches(graph):
+                    plain = optimized(graph) if settings.optimize else graph
             graph, part = _with_cache(graph, settings, device is not None, choosing)
         elif device is not None and device.reads_files:
             graph = direct_reading(graph)
         graph = optimized(graph) if settings.optimize else graph
         self.plan = make_plan(graph, device=device, operators=choosing.operators if choosing is not None else None)
-        self.kept = attach_cache(self.plan, part, settings.cache, settings.cache_limit, above, self._epoch_size)
+        self.kept = attach_cache(
+            self.plan,
+            part,
+            settings.cache,
+            settings.cache_limit,
+            above,
+            self._epoch_size,
+            plain,
+            settings.cache_epochs,
+        )
         self.expected = settings.expectations(len(graph.outputs))
         self.workers = start_workers(self.plan.sources, settings, self.batch_size)
         self.sources = opening(

@@ -59,6 +59,7 @@ class Settings:
     cache: str = "off"
     cache_limit: int | None = None
     cache_at: str | None = None
+    cache_epochs: int | None = None
 
     @property
     def separated(self) -> bool:

@@ -61,7 +61,7 @@ class Chunk:
     `position` is the next step, `local` the results of earlier steps, `failed` the nodes without a result, `effort` the
     CPU time so far. `lost` are the samples that a call went on without, and `stand_ins` those among them in whose place
     it had another. `alone` says that the chunk is one sample that takes the place of a bad one: its failure is that of
-    the try, and kept in `error`.
+    the try, and kept in `error`. `plain` says that it is computed without the stage's cache.
     """
 
     index: int
@@ -75,6 +75,7 @@ class Chunk:
     stand_ins: dict[int, int] = field(default_factory=dict)
     alone: bool = False
     error: BaseException | None = None
+    plain: bool = False
 
 
 class StageRun:
@@ -103,7 +104,7 @@ class StageRun:
         # A replacement goes where the bad sample was, so that outputs remain one piece of memory.
         placed = several or run.policy is not None
         self.places = {edge: Placement(count) for edge in stage.exports} if placed else {}
-        self.notes = {step.node.id: Notes() for step in stage.steps} if several else {}
+        self.notes = {step.node.id: Notes() for step in (*stage.steps, *stage.plain)} if several else {}
         self.waiting: list[Chunk] = []
         self.stood_in: dict[int, int] = {}
         self.pending = 0
@@ -119,10 +120,11 @@ class StageRun:
         """The chunks waiting at the earliest such step: all have noted there."""
         if not self.waiting or self.run.stopped:
             return []
-        position = min(chunk.position for chunk in self.waiting)
-        ready = [chunk for chunk in self.waiting if chunk.position == position]
-        self.waiting = [chunk for chunk in self.waiting if chunk.position != position]
-        self.notes[self.stage.steps[position].node.id].complete = True
+        names = [self.stage.steps_of(chunk.plain)[chunk.position].node.id for chunk in self.waiting]
+        first = next(step.node.id for step in self.stage.steps if step.node.id in names)
+        ready = [chunk for chunk, name in zip(self.waiting, names, strict=True) if name == first]
+        self.waiting = [chunk for chunk, name in zip(self.waiting, names, strict=True) if name != first]
+        self.notes[first].complete = True
         return ready
 
     def add(self, chunk: Chunk) -> None:

@@ -18,6 +18,7 @@ RANGES: Mapping[str, tuple[int, int]] = {
     "bytes_per_sample": (0, (1 << 63) - 1),
     "executor_flags": (0, (1 << 31) - 1),
     "cache_limit": (1, (1 << 62)),
+    "cache_epochs": (1, (1 << 62)),
 }
 """Least and largest value of the settings that are whole numbers."""
 _COUNTS = frozenset(("batch_size", "num_threads", "prefetch_queue_depth"))

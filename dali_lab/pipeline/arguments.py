@@ -45,3 +45,4 @@ class PipelineArguments(TypedDict, total=False):
     cache: str | os.PathLike[str]
     cache_limit: int | None
     cache_at: str | None
+    cache_epochs: int | None

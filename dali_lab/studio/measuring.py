@@ -107,6 +107,8 @@ def measure_cache(
     pipeline.build()
     runner = pipeline._built()
     start = runner.checkpoint()
+    if runner.kept is not None and runner.kept.filling is not None:
+        runner.kept.filling.at_once = True
     began, batches = time.perf_counter(), 0
     while batches < _LEAST or time.perf_counter() - began < seconds:
         outputs = _next(pipeline)

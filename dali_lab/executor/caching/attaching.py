@@ -9,14 +9,15 @@ import numpy as np
 
 from dali_lab.executor.caching.choosing import Choosing
 from dali_lab.executor.caching.entries import Form
+from dali_lab.executor.caching.filling import Filling
 from dali_lab.executor.caching.folder import UnusableCacheError, open_folder, used_bytes, write_new
 from dali_lab.executor.caching.folder_store import FolderStore, free_bytes
 from dali_lab.executor.caching.numerics import numerics
 from dali_lab.executor.caching.rates import rate_of_disk
 from dali_lab.executor.caching.recall import CachedSteps
 from dali_lab.executor.caching.store import MemoryStore, Store
-from dali_lab.executor.plan import Plan, Stage, Step
-from dali_lab.graph.graph import Edge, Graph
+from dali_lab.executor.plan import Plan, Stage, Step, make_plan
+from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.passes.once import CachedPart, cached_part
 from dali_lab.io.locations import is_remote
 from dali_lab.model.buffers import memory_of_machine
@@ -37,11 +38,14 @@ def attach_cache(
     limit: int | None,
     above: int = 0,
     samples: Callable[[], int] = lambda: 0,
+    plain: Graph | None = None,
+    epochs: int | None = None,
 ) -> CachedSteps | None:
     """Let a plan keep the results of a part of its graph; `None` where it cannot.
 
     A folder that cannot be used is told of in a warning, and the plan runs without a cache. In memory samples of more
-    than `above` bytes are kept. `samples` tells how many there are in an epoch.
+    than `above` bytes are kept. `samples` tells how many there are in an epoch, and `epochs` how many of these the run
+    has. With the `plain` graph, which has no cache, the cache is filled little by little.
 
     Raises
     ------
@@ -77,7 +81,43 @@ def attach_cache(
     origins = tuple(_origin(plan.graph, edge) for edge in part.exports)
     stage.kept = CachedSteps(len(inside), part.exports, sources, origins, exposed, make)
     _never_deferred(stage, part)
+    if plain is not None:
+        stage.plain = _plain_steps(plan, stage, plain)
+        stage.kept.filling = Filling(epochs, samples)
     return stage.kept
+
+
+def _plain_steps(plan: Plan, stage: Stage, graph: Graph) -> list[Step]:
+    """The steps of a stage in a graph without caches; none where the graph has no such stage.
+
+    Both graphs share the operators that are the same in both.
+    """
+    operators = {
+        step.node.id: step.operator
+        for step in plan.steps()
+        if step.node.id in graph.nodes and _made_alike(step.node, graph.nodes[step.node.id])
+    }
+    other = make_plan(graph, operators=operators)
+    if len(other.stages) != len(plan.stages) or any(
+        name not in operators for name in (s.node.id for s in other.sources)
+    ):
+        return []
+    found = other.stages[plan.stages.index(stage)]
+    passed_on = [
+        step for step in stage.steps if step.operator.keeps and any(edge.node == step.node.id for edge in stage.exports)
+    ]
+    names = {step.node.id: step.inputs[0] for step in passed_on}
+    exports = {names.get(edge.node, edge) for edge in stage.exports}
+    steps = [*found.steps, *passed_on]
+    known = {step.node.id for step in steps} <= {step.node.id for step in stage.steps}
+    return steps if known and exports <= set(found.exports) and not found.whole and not found.scope else []
+
+
+def _made_alike(one: Node, other: Node) -> bool:
+    """Whether operators made of two nodes are the same, wherever their inputs come from."""
+    return (one.op, one.device, dict(one.arguments), set(one.connections)) == (
+        other.op, other.device, dict(other.arguments), set(other.connections),
+    )  # fmt: skip
 
 
 OpenStore = Callable[[str, Form, int, Sequence[bool]], Store]

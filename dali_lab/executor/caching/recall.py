@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.executor.caching.entries import Form, Rows
+from dali_lab.executor.caching.filling import Filling
 from dali_lab.executor.caching.store import Store
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
@@ -30,12 +31,15 @@ class CachedChunk:
         Of its samples.
     there
         ``bool[N]``: which samples it had.
+    rows
+        Where it has those.
     batches
         Those, on each edge.
     """
 
     identities: Rows
     there: npt.NDArray[np.bool_]
+    rows: Rows
     batches: dict[Edge, Batch] = field(default_factory=dict)
 
 
@@ -57,6 +61,8 @@ class CachedSteps:
         For each edge whether it leaves the stage, so that a program may write to its batches.
     open
         Makes the store once it is known how long identities are; `None` where it cannot be used.
+    filling
+        Decides which chunks are kept, where chunks can be computed as without a cache, too.
     """
 
     count: int
@@ -65,6 +71,7 @@ class CachedSteps:
     origins: tuple[Edge, ...]
     exposed: tuple[bool, ...]
     open: Callable[[Form], Store | None]
+    filling: Filling | None = None
     store: Store | None = None
     _opened: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -94,12 +101,16 @@ class CachedSteps:
         found[np.logical_not(known)] = 0
         return found
 
-    def recall(self, identities: Rows, calls: dict[str, Call], place: Place) -> CachedChunk:
-        """The samples of a chunk that the cache has, in memory that `place` offers where it has them all."""
-        store = self.store
+    def find(self, identities: Rows) -> CachedChunk:
+        """Which samples of a chunk the cache has."""
+        assert self.store is not None
+        there, rows = self.store.find(identities)
+        return CachedChunk(identities, there, rows)
+
+    def recall(self, found: CachedChunk, calls: dict[str, Call], place: Place) -> CachedChunk:
+        """Read what was found, into memory that `place` offers where that is the whole chunk."""
+        store, there, rows = self.store, found.there, found.rows
         assert store is not None
-        there, rows = store.find(identities)
-        found = CachedChunk(identities, there)
         if not there.any():
             return found
         batches: list[Batch] = []
@@ -107,7 +118,7 @@ class CachedSteps:
         for number, edge in enumerate(self.edges):
             kind = store.form.kind(rows, number)
             if kind is None:
-                return CachedChunk(identities, np.zeros(len(there), np.bool_))
+                return CachedChunk(found.identities, np.zeros(len(there), np.bool_), rows[:0])
             dtype, ndim, layout = kind
             first = store.form.shapes_at(number)
             shapes = rows[:, first : first + ndim].copy()

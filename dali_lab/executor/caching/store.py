@@ -48,6 +48,16 @@ class Store:
     def put(self, identities: Rows, batches: Sequence[Batch], seconds: float) -> None:
         """Keep samples, if there is room; `batches` are those on each edge, `seconds` what computing them took."""
 
+    @property
+    def takes_more(self) -> bool:
+        """Whether samples may still be put."""
+        return True
+
+    @property
+    def writing(self) -> float:
+        """CPU seconds for a sample that keeping it takes after it was put."""
+        return 0.0
+
     def flush(self) -> None:
         """Wait until what was put is kept."""
 
@@ -76,6 +86,7 @@ class MemoryStore(Store):
         self._limit, self._above = limit, above
         self._exposed = exposed or [True] * form.edges
         self._used = 0
+        self._full = False
         self._lock = threading.Lock()
         self._owners: list[npt.NDArray[np.uint8]] = []
         self._block: npt.NDArray[np.uint8] | None = None
@@ -110,6 +121,7 @@ class MemoryStore(Store):
         total = int(sum(int(each.sum()) for each in counts))
         with self._lock:
             if self._used + total > self._limit:
+                self._full = True
                 return
             self._used += total
         try:
@@ -117,9 +129,13 @@ class MemoryStore(Store):
                 places = self._held(part, sizes, self._exposed[edge])
                 rows[:, self.form.at(edge) + OFFSET] = places
         except MemoryError:
-            self._limit = self._used
+            self._limit, self._full = self._used, True
             return
         self.entries.add(rows)
+
+    @property
+    def takes_more(self) -> bool:
+        return not self._full
 
     def _held(self, batch: Batch, counts: Rows, exposed: bool) -> Rows:
         """Addresses of samples in memory that stays: their own if it is theirs alone, or that of a copy."""

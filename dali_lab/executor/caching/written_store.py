@@ -17,6 +17,7 @@ import numpy.typing as npt
 from dali_lab.codecs.backends.imagecodecs import available
 from dali_lab.executor.caching.compression import Compression, unpack
 from dali_lab.executor.caching.entries import CODEC, NONE, STORED, SUM, Form, Rows
+from dali_lab.executor.caching.filling import RecentCost
 from dali_lab.executor.caching.index_file import Index
 from dali_lab.executor.caching.store import Store
 from dali_lab.io.locations import shown
@@ -25,6 +26,8 @@ from dali_lab.model.buffers import buffer
 
 PENDING = 32 << 20
 """Most bytes that wait to be written: what comes beyond is kept in a later epoch."""
+_LINGER = 0.5
+"""Seconds that the writer waits for more before it lets other processes see what it has written, and ends."""
 _PATIENCE = 2.0
 """Seconds spent on reading from which on a slow disk is noticed."""
 
@@ -61,7 +64,8 @@ class WrittenStore(Store):
         super().__init__(form)
         self._place, self._compression, self._exposed = shown(place), compression, exposed
         self._lock = threading.Lock()
-        self._done = threading.Condition(self._lock)
+        self._done, self._more = threading.Condition(self._lock), threading.Condition(self._lock)
+        self._hurried = 0
         self._waiting: deque[Waiting] = deque()
         self._pending = 0
         self._writer: threading.Thread | None = None
@@ -69,6 +73,15 @@ class WrittenStore(Store):
         self._told: set[str] = set()
         self._reading, self._read_bytes = 0.0, 0
         self._made, self._made_bytes = 0.0, 0
+        self._cost = RecentCost()
+
+    @property
+    def takes_more(self) -> bool:
+        return not (self._full or self._slow)
+
+    @property
+    def writing(self) -> float:
+        return self._cost.seconds
 
     @abstractmethod
     def _look(self) -> None:
@@ -175,12 +188,17 @@ class WrittenStore(Store):
             if self._writer is None:
                 self._writer = threading.Thread(target=self._write_all, name="dali-lab-cache")
                 self._writer.start()
+            else:
+                self._more.notify()
 
     def _write_all(self) -> None:
         """Write until nothing waits; the body of the writer."""
         while True:
             with self._lock:
+                if not self._waiting and not self._hurried:
+                    self._more.wait(_LINGER)  # a thread and an index for each chunk would cost as much as writing
                 item = self._waiting.popleft() if self._waiting else None
+            began = time.thread_time()
             try:
                 if item is None:
                     self._settle()
@@ -188,6 +206,7 @@ class WrittenStore(Store):
                     new = self._without_known(item)
                     if len(new.rows):
                         self._write(new)
+                        self._cost.note(len(item.rows), time.thread_time() - began)
             except OSError as error:
                 self._give_up(error)
             except Exception as error:  # whatever it is, it must not end training
@@ -253,8 +272,11 @@ class WrittenStore(Store):
 
     def flush(self) -> None:
         with self._lock:
+            self._hurried += 1
+            self._more.notify()
             while self._writer is not None:
                 self._done.wait()
+            self._hurried -= 1
 
     def close(self) -> None:
         self.flush()

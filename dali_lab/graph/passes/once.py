@@ -100,6 +100,11 @@ def decoder_cache(graph: Graph) -> DecoderCache | None:
     return None
 
 
+def has_caches(graph: Graph) -> bool:
+    """Whether a person has marked in the graph what is kept."""
+    return any(find_operator(node.op).keeps for node in graph.nodes.values())
+
+
 def _own_reason(node: Node, scope: int, with_device: bool) -> str:
     operator = find_operator(node.op)
     if scope:
@@ -182,7 +187,7 @@ def with_caches(
         halves = find_operator(graph.nodes[at].op).decoded_whole()
         graph, name = _cut_in_two(graph, at, halves) if halves is not None else (graph, at)
         return _checked(_behind(graph, [name]), with_device)
-    if any(find_operator(node.op).keeps for node in graph.nodes.values()):
+    if has_caches(graph):
         return _checked(graph, with_device)
     reasons = never_changing(graph, with_device=with_device)
     for name, node in graph.nodes.items():

@@ -1,0 +1,162 @@
+"""Spreads the filling of a cache over the run, so that no epoch takes much longer than without one."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import statistics
+import threading
+from collections import deque
+from collections.abc import Callable
+
+SHARE = 0.05
+"""The part of the CPU time of a run without a cache that filling may take in addition."""
+_AT_ONCE = 64
+"""Samples that are kept without counting their cost, by which it is measured."""
+_RECENT = 32
+"""Chunks whose cost is remembered: the one in the middle counts, as single ones compile kernels or are interrupted."""
+_COMPARED = 16
+"""Of so many chunks in the row that were kept, one is computed as without a cache, to measure that again."""
+
+
+_FEW = 8
+"""A cache that holds less than one of so many samples is not looked into for each chunk."""
+
+
+class Way(enum.Enum):
+    """How a chunk is computed: as without a cache, from the cache as far as possible, or so that all of it is kept."""
+
+    PLAIN = enum.auto()
+    FOUND = enum.auto()
+    KEPT = enum.auto()
+
+
+class RecentCost:
+    """CPU seconds for a sample, by the recent chunks."""
+
+    def __init__(self) -> None:
+        self._recent: deque[float] = deque(maxlen=_RECENT)
+
+    def note(self, samples: int, seconds: float) -> None:
+        self._recent.append(seconds / samples)
+
+    @property
+    def known(self) -> bool:
+        return bool(self._recent)
+
+    @property
+    def seconds(self) -> float:
+        return statistics.median(self._recent) if self._recent else 0.0
+
+
+class Filling:
+    """Decides how each chunk is computed, by what the ways were measured to cost.
+
+    Filling takes part of the time of a run without a cache (:data:`SHARE`), and all that the cache has saved so far.
+    Where keeping a sample saves less than it costs in the epochs that are left, nothing is kept any more.
+
+    Parameters
+    ----------
+    epochs
+        How many epochs the run has; `None` for many.
+    samples
+        Tells how many samples an epoch has; 0 where it is not known.
+    """
+
+    def __init__(self, epochs: int | None = None, samples: Callable[[], int] = lambda: 0) -> None:
+        self._epochs, self._count = epochs, samples
+        self._lock = threading.Lock()
+        self._plain, self._kept, self._rest, self._found = RecentCost(), RecentCost(), RecentCost(), RecentCost()
+        self._looking = RecentCost()
+        self._writing = 0.0
+        self._begun = self._seen = self._in_a_row = 0
+        self._credit = 0.0
+        self.at_once = False
+
+    @functools.cached_property
+    def _samples(self) -> int:
+        return self._count()
+
+    def leaves_alone(self, samples: int, held: int) -> bool:
+        """Whether a chunk is not even looked for, as the cache holds few samples and filling has used its time."""
+        with self._lock:
+            alone = self._credit < 0 and held * _FEW < self._samples and self._plain.known
+            if alone:
+                self._seen += samples
+                self._credit += SHARE * samples * self._plain.seconds
+            return alone
+
+    def choose(self, samples: int, found: int, open_for_more: bool, looking: float) -> Way:
+        """The way of a chunk of which the cache has `found` samples.
+
+        Parameters
+        ----------
+        open_for_more
+            Whether the cache takes others.
+        looking
+            CPU time of looking for the chunk.
+        """
+        with self._lock:
+            self._seen += samples
+            self._looking.note(samples, looking)
+            missing = samples - found
+            if not missing:
+                self._credit += samples * (self._plain.seconds - self._found.seconds) if self._found.known else 0.0
+                return Way.FOUND
+            if not open_for_more or not self._pays():
+                return self._cheaper(samples, found)
+            if self.at_once or self._begun < _AT_ONCE:
+                self._begun += missing
+                return Way.KEPT
+            if not self._plain.known or self._in_a_row >= _COMPARED:
+                self._in_a_row = 0
+                return Way.PLAIN
+            looked = self._looking.seconds
+            self._credit += samples * (SHARE * self._plain.seconds - looked)
+            more = self._cost(found, missing) + missing * self._writing - samples * (self._plain.seconds + looked)
+            if more > self._credit:
+                self._in_a_row = 0
+                return self._cheaper(samples, found)
+            self._credit -= more
+            self._in_a_row += 1
+            return Way.KEPT
+
+    def _cheaper(self, samples: int, found: int) -> Way:
+        """The cheaper of the ways that keep nothing."""
+        return Way.FOUND if found and self._cost(found, samples - found) < samples * self._plain.seconds else Way.PLAIN
+
+    def _cost(self, found: int, missing: int) -> float:
+        known = self._found if self._found.known else self._rest
+        return found * known.seconds + missing * self._kept.seconds
+
+    def _pays(self) -> bool:
+        """Whether a sample that is kept now saves more in the epochs left than keeping it costs."""
+        left = float("inf")
+        if self._epochs is not None:
+            left = self._epochs - 1 - (self._seen // self._samples if self._samples else 0)
+        if left <= 0:
+            return False
+        if not (self._plain.known and self._kept.known):
+            return True
+        later = self._found if self._found.known else self._rest
+        saved = self._plain.seconds - later.seconds
+        return saved > 0 and left * saved > self._kept.seconds + self._writing - self._plain.seconds
+
+    # -- what chunks cost -------------------------------------------------------------------------------------------
+
+    def computed(self, samples: int, seconds: float) -> None:
+        """Note a chunk that was computed as without a cache."""
+        with self._lock:
+            self._plain.note(samples, seconds)
+
+    def kept(self, samples: int, seconds: float, rest: float, writing: float) -> None:
+        """Note a chunk all of which was kept: its cost, that of what is not kept, and seconds of writing a sample."""
+        with self._lock:
+            self._kept.note(samples, seconds)
+            self._rest.note(samples, rest)
+            self._writing = writing
+
+    def found(self, samples: int, seconds: float) -> None:
+        """Note a chunk all of which was there."""
+        with self._lock:
+            self._found.note(samples, seconds)

@@ -1,0 +1,101 @@
+"""A cache that is filled little by little: the same batches whatever is kept, and no more time than is given."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dali_lab import fn, types
+from dali_lab.executor.caching.filling import SHARE, Filling, Way
+from tests.unit.pipeline import test_cache as cases
+from tests.unit.pipeline.test_cache import assert_same, kept, make, read, taken, validated
+
+any_disk, cache, root = cases.any_disk, cases.cache, cases.root
+
+
+def of_two_views(root: Path) -> Any:
+    """What is kept is an output too, and its consumers tell each other of all samples."""
+    encoded, labels = read(root)
+    images = fn.decoders.image(encoded)
+    views = [fn.random_resized_crop(images, size=(16, 16)) for _ in range(2)]
+    return *views, images, fn.cat(labels, labels), fn.coord_flip(fn.cast(images[0:2, 0:2, 0], dtype=types.FLOAT))
+
+
+@pytest.mark.parametrize("define", [validated, cases.trained, cases.augmented, cases.of_two_readers, of_two_views])
+def test_same_batches_by_any_way(
+    define: Callable[[Path], Any], root: Path, cache: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ways = itertools.cycle([Way.PLAIN, Way.KEPT, Way.FOUND, Way.KEPT, Way.PLAIN, Way.FOUND, Way.FOUND])
+    asked = itertools.count()
+    monkeypatch.setattr(Filling, "choose", lambda self, *arguments: next(ways))
+    monkeypatch.setattr(Filling, "leaves_alone", lambda self, samples, held: next(asked) % 5 == 4)
+    expected = taken(make(define, root))
+    pipeline = make(define, root, cache=cache, num_threads=3)
+    assert_same(taken(pipeline), expected)
+    assert next(asked) > 9
+    assert kept(pipeline) > 0
+    pipeline.close()
+
+
+def run(
+    filling: Filling, samples: int, epochs: int, plain: float, kept: float, found: float
+) -> list[tuple[float, int]]:
+    """Epochs of chunks of ten samples with these costs: the time of each, and what the cache holds after it."""
+    there = [False] * samples
+    rng = np.random.default_rng(3)
+    results = []
+    for _ in range(epochs):
+        spent = 0.0
+        for chunk in rng.permutation(samples).reshape(-1, 10):
+            if filling.leaves_alone(10, sum(there)):
+                way, looking = Way.PLAIN, 0.0
+            else:
+                way, looking = filling.choose(10, sum(there[i] for i in chunk), True, 0.01), 0.01
+            hits = sum(there[i] for i in chunk)
+            cost = 10 * plain if way is Way.PLAIN else hits * found + (10 - hits) * kept
+            spent += cost + looking
+            if way is Way.PLAIN:
+                filling.computed(10, cost)
+            elif hits == 10:
+                filling.found(10, cost)
+            elif not hits:
+                filling.kept(10, cost, 10 * found, 0.0)
+            if way is Way.KEPT:
+                for i in chunk:
+                    there[i] = True
+        results.append((spent, sum(there)))
+    return results
+
+
+@pytest.mark.parametrize(("kept", "found"), [(1.04, 0.1), (1.25, 0.1), (1.9, 0.5), (3.0, 0.9), (1.5, 1.2)])
+def test_no_epoch_takes_much_longer(kept: float, found: float) -> None:
+    epochs = run(Filling(samples=lambda: 2000), 2000, 60, 1.0, kept, found)
+    at_once = 64 * (kept - 1.0)
+    assert all(spent <= 2000 * (1 + SHARE) + at_once for spent, _ in epochs)
+    held = [held for _, held in epochs]
+    if found > 1:
+        assert held[-1] < 2000 * 0.1, "what does not pay is not kept"
+    else:
+        assert held[-1] > 0.95 * 2000, "in the end all is kept"
+        assert epochs[-1][0] < 2000 * (found + 0.15)
+    if kept < 1 + SHARE:
+        assert held[0] > 0.9 * 2000
+
+
+def test_epochs_that_are_left() -> None:
+    """What costs 0.9 once and gives 0.5 an epoch is kept where three epochs follow, not where one does."""
+    assert run(Filling(1, lambda: 2000), 2000, 1, 1.0, 1.9, 0.5)[-1][1] == 0
+    assert run(Filling(2, lambda: 2000), 2000, 2, 1.0, 1.9, 0.5)[-1][1] < 100
+    assert run(Filling(40, lambda: 2000), 2000, 40, 1.0, 1.9, 0.5)[-1][1] > 1000
+
+
+def test_one_epoch_keeps_nothing(root: Path) -> None:
+    pipeline = make(validated, root, cache="memory", cache_epochs=1)
+    assert_same(taken(pipeline, 2), taken(make(validated, root), 2))
+    assert kept(pipeline) == 0
+    pipeline.close()
