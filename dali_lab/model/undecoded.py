@@ -1,4 +1,4 @@
-"""Plain JPEG pictures decoded by their consumer: one by one, so that pixels stay in the CPU's cache."""
+"""Pictures whose windows are decoded, or cut out, by their consumer: one by one, so that pixels stay in its cache."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ if TYPE_CHECKING:
     from dali_lab.model.batch import Batch
 
 Table = npt.NDArray[np.int64]
+PIXELS = -1
 
 
 @dataclass
 class Undecoded:
-    """Upright JPEG pictures of three channels, or windows of them, as tables for a kernel.
+    """Upright JPEG pictures or pixels of three channels, or windows of them, as tables for a kernel.
 
     Attributes
     ----------
     addresses, lengths
-        ``int64[N]``: the files' bytes.
+        ``int64[N]``: the files' bytes; a length of :data:`PIXELS` says that they are pixels already.
     stored
         ``int64[N, 3]``: height, width and channels of the whole pictures.
     windows

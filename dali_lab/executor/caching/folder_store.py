@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.executor.caching.compression import Compression
-from dali_lab.executor.caching.entries import OFFSET, STORED, Form, Rows
+from dali_lab.executor.caching.entries import OFFSET, STORED, SUM, Form, Rows
 from dali_lab.executor.caching.folder import DATA, make_room, open_part, used_bytes
 from dali_lab.executor.caching.index_file import INDEX, block, head, read_index
 from dali_lab.executor.caching.rates import rate_of_disk
-from dali_lab.executor.caching.written_store import Waiting, WrittenStore
+from dali_lab.executor.caching.written_store import Waiting, WrittenStore, sums
 
 _FILE = 1 << 30
 """Bytes of data after which the next file is begun."""
@@ -118,7 +118,7 @@ class FolderStore(WrittenStore):
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
-    def _fetch(self, rows: Rows, edge: int, addresses: Rows) -> npt.NDArray[np.bool_]:
+    def _fetch(self, rows: Rows, edge: int, addresses: Rows, found: Rows) -> npt.NDArray[np.bool_]:
         from dali_lab.kernels.cpu import background, file_access
 
         at = self.form.at(edge)
@@ -128,10 +128,12 @@ class FolderStore(WrittenStore):
         done = 0
         while done < len(rows):
             left = handles[done:], offsets[done:], counts[done:], addresses[done:]
-            if file_access.AVAILABLE and background.ready(file_access.read_ranges, *left):
-                done += file_access.read_ranges(*left)
+            if file_access.AVAILABLE and background.ready(file_access.read_ranges, *left, found[done:]):
+                done += file_access.read_ranges(*left, found[done:])
             else:
-                done += self._each(_read_at, *left)
+                now = self._each(_read_at, *left)
+                found[done : done + now] = sums(addresses[done : done + now], counts[done : done + now])
+                done += now
             if done < len(rows):
                 whole[done] = False
                 done += 1
@@ -168,7 +170,9 @@ class FolderStore(WrittenStore):
             counts = item.rows[:, at + STORED].copy()
             ends = own.end + np.cumsum(counts)
             item.rows[:, at + OFFSET] = ends - counts
-            self._append(np.full(len(counts), own.handle, np.int64), ends - counts, counts, batch.addresses)
+            found = self._append(np.full(len(counts), own.handle, np.int64), ends - counts, counts, batch.addresses)
+            if not self._exposed[edge]:
+                item.rows[:, at + SUM] = found
             own.end = int(ends[-1])
         self._used += nbytes
         item.rows[:, self.form.words] = own.number
@@ -179,15 +183,18 @@ class FolderStore(WrittenStore):
         if own.end - own.indexed > _INDEX_EVERY:
             self._settle()
 
-    def _append(self, handles: Rows, offsets: Rows, counts: Rows, addresses: Rows) -> None:
+    def _append(self, handles: Rows, offsets: Rows, counts: Rows, addresses: Rows) -> Rows:
+        """Write samples; returns their sums."""
         from dali_lab.kernels.cpu import background, file_access
 
         tables = handles, offsets, counts, np.ascontiguousarray(addresses)
-        done = 0
-        if file_access.AVAILABLE and background.ready(file_access.write_ranges, *tables):
-            done = file_access.write_ranges(*tables)
-        # Python's own calls tell the reason where one has failed.
-        self._each(_write_at, *(each[done:] for each in tables))
+        done, found = 0, np.zeros(len(counts), np.int64)
+        if file_access.AVAILABLE and background.ready(file_access.write_ranges, *tables, found):
+            done = file_access.write_ranges(*tables, found)
+        if done < len(counts):  # Python's own calls tell the reason where one has failed
+            found[done:] = sums(addresses[done:], counts[done:])
+            self._each(_write_at, *(each[done:] for each in tables))
+        return found
 
     def _has_room(self, nbytes: int, seconds: float) -> bool:
         over = 0 if self._limit is None else self._used + nbytes - self._limit

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.executor.caching.compression import Compression
-from dali_lab.executor.caching.entries import OFFSET, STORED, Form, Rows
+from dali_lab.executor.caching.entries import OFFSET, STORED, SUM, Form, Rows
 from dali_lab.executor.caching.folder import DATA
 from dali_lab.executor.caching.index_file import INDEX, block, head, parsed
 from dali_lab.executor.caching.remote_folder import get, listed, open_part, put, remove_object, used_bytes
-from dali_lab.executor.caching.written_store import Waiting, WrittenStore
+from dali_lab.executor.caching.written_store import Waiting, WrittenStore, sums
 from dali_lab.io.remote.requests import submit
 
 _OBJECT = 32 << 20
@@ -99,7 +99,7 @@ class RemoteStore(WrittenStore):
                 self._objects.append(f"{self._part}/{name.removesuffix(INDEX)}{DATA}")
             self._enter(index, number)
 
-    def _fetch(self, rows: Rows, edge: int, addresses: Rows) -> npt.NDArray[np.bool_]:
+    def _fetch(self, rows: Rows, edge: int, addresses: Rows, found: Rows) -> npt.NDArray[np.bool_]:
         at = self.form.at(edge)
         numbers, offsets, counts = rows[:, self.form.words], rows[:, at + OFFSET], rows[:, at + STORED]
         ends = offsets + counts
@@ -128,6 +128,7 @@ class RemoteStore(WrittenStore):
                 if len(piece) == counts[index]:
                     ctypes.memmove(int(addresses[index]), np.frombuffer(piece, np.uint8).ctypes.data, len(piece))
                     whole[index] = True
+        found[:] = sums(addresses, np.where(whole, counts, 0))
         return whole
 
     def _ask(self, number: int, start: int, stop: int) -> Future[memoryview]:
@@ -155,6 +156,8 @@ class RemoteStore(WrittenStore):
         for edge, batch in enumerate(written):
             at = self.form.at(edge)
             counts = item.rows[:, at + STORED]
+            if not self._exposed[edge]:
+                item.rows[:, at + SUM] = sums(batch.addresses, counts)
             item.rows[:, at + OFFSET] = len(own.data) + np.cumsum(counts) - counts
             data = b"".join(map(ctypes.string_at, batch.addresses.tolist(), counts.tolist()))
             with self._lock:

@@ -34,7 +34,7 @@ _PATIENCE = 2.0
 
 @dataclass
 class Waiting:
-    """Samples that wait to be written, with their rows; these have sums, and no places yet."""
+    """Samples that wait to be written, with their rows; these have no places yet, and sums of outputs alone."""
 
     rows: Rows
     batches: Sequence[Batch]
@@ -88,8 +88,8 @@ class WrittenStore(Store):
         """Take in what other processes have written, if it is time to."""
 
     @abstractmethod
-    def _fetch(self, rows: Rows, edge: int, addresses: Rows) -> npt.NDArray[np.bool_]:
-        """Read the stored bytes of samples of an edge to addresses; tells which ones were there."""
+    def _fetch(self, rows: Rows, edge: int, addresses: Rows, found: Rows) -> npt.NDArray[np.bool_]:
+        """Read the stored bytes of samples of an edge to addresses; tells which ones were there, and `found` sums."""
 
     @abstractmethod
     def _write(self, item: Waiting) -> None:
@@ -135,9 +135,10 @@ class WrittenStore(Store):
             ends = np.cumsum(stored[packed])
             memory = buffer(int(ends[-1]))
             targets[packed] = memory.ctypes.data + ends - stored[packed]
-        whole = self._fetch(rows, edge, targets)
+        found = np.zeros(len(rows), np.int64)
+        whole = self._fetch(rows, edge, targets, found)
         counts = np.where(whole, stored, 0)
-        whole &= sums(targets, counts) == rows[:, at + SUM]
+        whole &= found == rows[:, at + SUM]
         for index in packed[whole[packed]].tolist():
             size = int(self.form.counts(rows[index : index + 1], edge)[0])
             codec, count = int(rows[index, at + CODEC]), int(stored[index])
@@ -182,7 +183,8 @@ class WrittenStore(Store):
                 return
             self._pending += nbytes
         for edge, part in enumerate(parts):
-            rows[:, self.form.at(edge) + SUM] = sums(part.addresses, self.form.counts(rows, edge))
+            if self._exposed[edge]:
+                rows[:, self.form.at(edge) + SUM] = sums(part.addresses, self.form.counts(rows, edge))
         with self._lock:
             self._waiting.append(Waiting(rows, parts, nbytes, seconds * len(wanted) / len(batches[0])))
             if self._writer is None:

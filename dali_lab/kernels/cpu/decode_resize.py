@@ -20,7 +20,7 @@ from dali_lab.kernels.cpu.machine.jpeg import COLORS, decode_loosely, memory_siz
 from dali_lab.kernels.cpu.memory import kernel, rows
 from dali_lab.kernels.cpu.resample_planes import plan_planes
 from dali_lab.model.buffers import buffer
-from dali_lab.model.undecoded import Undecoded
+from dali_lab.model.undecoded import PIXELS, Undecoded
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cpu.normalize import Resized
@@ -55,7 +55,10 @@ def _decode_resize(
             height, width, sizes[i, 0], sizes[i, 1], window, roi[i], minify[i], magnify[i], antialias, mirror[i] != 0
         )
         before = cycles()
-        if not fits or not decode_loosely(
+        if fits and lengths[i] == PIXELS:
+            place[1] = stored[i, 1] * 3
+            place[0] = addresses[i] + regions[i, 0] * place[1] + regions[i, 1] * 3
+        elif not fits or not decode_loosely(
             functions, structures, memory, addresses[i], lengths[i], stored.ctypes.data + i * 24,
             regions.ctypes.data + i * 32, color, fast, scratch.ctypes.data, place,
         ):  # fmt: skip

@@ -163,19 +163,42 @@ def groups_of_rows(table: Array, group: Array) -> int:
     return count
 
 
+@part
+def _sum(address: Any, count: Any) -> Any:
+    whole = count // 8
+    words = array_at(address, (whole,), np.empty(0, np.uint64))
+    total = np.uint64(count)
+    for k in range(whole):
+        total += words[k] * np.uint64(2 * k + 1)
+    rest = array_at(address + 8 * whole, (count - 8 * whole,), np.empty(0, np.uint8))
+    last = np.uint64(0)
+    for k in range(rest.shape[0]):
+        last |= np.uint64(rest[k]) << np.uint64(8 * k)
+    total += last * np.uint64(2 * whole + 1)
+    return np.int64(total)
+
+
 @kernel
-def read_ranges(handles: Array, offsets: Array, counts: Array, addresses: Array) -> Any:
-    """Read ``counts[i]`` bytes of the open file ``handles[i]`` from ``offsets[i]`` on to ``addresses[i]``."""
+def read_ranges(handles: Array, offsets: Array, counts: Array, addresses: Array, found: Array) -> Any:
+    """Read ``counts[i]`` bytes of the open file ``handles[i]`` from ``offsets[i]`` on to ``addresses[i]``.
+
+    ``found[i]`` is made their sum, as by :func:`sums`, while they are in the processor's cache.
+    """
     for i in range(handles.shape[0]):
         if not _read(handles[i], offsets[i], counts[i], addresses[i]):
             return i
+        found[i] = _sum(addresses[i], counts[i])
     return handles.shape[0]
 
 
 @kernel
-def write_ranges(handles: Array, offsets: Array, counts: Array, addresses: Array) -> Any:
-    """Write ``counts[i]`` bytes from ``addresses[i]`` on into the open file ``handles[i]``, from ``offsets[i]`` on."""
+def write_ranges(handles: Array, offsets: Array, counts: Array, addresses: Array, found: Array) -> Any:
+    """Write ``counts[i]`` bytes from ``addresses[i]`` on into the open file ``handles[i]``, from ``offsets[i]`` on.
+
+    ``found[i]`` is made their sum, as by :func:`sums`.
+    """
     for i in range(handles.shape[0]):
+        found[i] = _sum(addresses[i], counts[i])
         done = 0
         while done < counts[i]:
             put = _pwrite(handles[i], addresses[i] + done, counts[i] - done, offsets[i] + done)
@@ -193,18 +216,7 @@ def sums(addresses: Array, counts: Array, found: Array) -> None:
     change of a single word and no exchange of two goes unnoticed.
     """
     for i in range(addresses.shape[0]):
-        count = counts[i]
-        whole = count // 8
-        words = array_at(addresses[i], (whole,), np.empty(0, np.uint64))
-        total = np.uint64(count)
-        for k in range(whole):
-            total += words[k] * np.uint64(2 * k + 1)
-        rest = array_at(addresses[i] + 8 * whole, (count - 8 * whole,), np.empty(0, np.uint8))
-        last = np.uint64(0)
-        for k in range(rest.shape[0]):
-            last |= np.uint64(rest[k]) << np.uint64(8 * k)
-        total += last * np.uint64(2 * whole + 1)
-        found[i] = np.int64(total)
+        found[i] = _sum(addresses[i], counts[i])
 
 
 def sums_plain(addresses: Array, counts: Array, found: Array) -> None:

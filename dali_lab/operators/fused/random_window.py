@@ -7,10 +7,13 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 
+from dali_lab.codecs.backends import libjpeg
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import DaliLabError
+from dali_lab.model.undecoded import PIXELS, Undecoded
 from dali_lab.operators.decoders.image import DECODING, ENCODED, ImageDecoder
 from dali_lab.operators.decoders.image_random_crop import RANDOM_WINDOW, ImageRandomCrop, random_windows
 from dali_lab.schema import Call, Case, ErrorCase, Input, Output, register, string
@@ -68,7 +71,6 @@ class RandomWindow(ImageRandomCrop):
     schema_name = "_RandomWindow"
     hidden = True
     beyond_dali = True
-    defers = False
     devices = ("cpu",)
     decodes = False
     tested_elsewhere = "tests/unit/pipeline/test_cache.py"
@@ -93,14 +95,13 @@ class RandomWindow(ImageRandomCrop):
             if rest.shapes.any():
                 return self._partly_decoded(call, images, rest)
             windows = random_windows(call, images.shapes[:, :2])
+            pixels = images.dtype == UINT8 and bool((images.shapes[:, 2] == 3).all())
+            if call.defer and pixels and libjpeg.available():
+                return _uncut(call, images, windows)
             start, shapes = np.zeros_like(images.shapes), images.shapes.copy()
             start[:, :2] = windows[:, :2]
             shapes[:, :2] = windows[:, 2:] - windows[:, :2]
-            out = call.allocate(shapes, images.dtype, images.layout)
-            call.kernels("copy").copy_window(
-                images.addresses, out.addresses, images.shapes, start, shapes, images.itemsize
-            )
-            return out
+            return _cut(images, start, shapes, call.allocate(shapes, images.dtype, images.layout))
 
     def _partly_decoded(self, call: Call, images: Batch, rest: Batch) -> Batch:
         """The windows one by one, of pictures that are there and of bytes."""
@@ -121,3 +122,27 @@ class RandomWindow(ImageRandomCrop):
                 error.operator = ImageRandomCrop.name
                 call.lose(error)
         return Batch.concat(found)
+
+
+def _cut(images: Batch, start: npt.NDArray[np.int64], shapes: npt.NDArray[np.int64], out: Batch) -> Batch:
+    """Copy windows of pictures into a batch."""
+    from dali_lab.kernels.cpu import copy
+
+    copy.copy_window(images.addresses, out.addresses, images.shapes, start, shapes, images.itemsize)
+    return out
+
+
+def _uncut(call: Call, images: Batch, windows: npt.NDArray[np.int64]) -> Batch:
+    """Windows that the consumer cuts out."""
+    shapes = np.concatenate([windows[:, 2:] - windows[:, :2], images.shapes[:, 2:]], axis=1)
+
+    def cut(wanted: npt.NDArray[np.bool_]) -> Batch:
+        extent = np.where(wanted[:, None], shapes, 0)
+        start = np.zeros_like(extent)
+        start[:, :2] = windows[:, :2]
+        return _cut(images, start, extent, Batch.allocate(extent, UINT8, "HWC", images.sources))
+
+    lengths = np.full(len(images), PIXELS, np.int64)
+    batch = Batch(np.zeros(len(images), np.int64), shapes, UINT8, "HWC", images.owners, images.sources)
+    batch.undecoded = Undecoded(images.addresses, lengths, images.shapes, windows, "RGB", False, cut)
+    return batch
