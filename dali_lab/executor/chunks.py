@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.caching.filling import Filling, Way
+from dali_lab.executor.caching.gathering import gathered
 from dali_lab.executor.caching.recall import CachedChunk, CachedSteps
-from dali_lab.executor.caching.store import spans
 from dali_lab.executor.calls import Calls
 from dali_lab.executor.failures import explain, named_sample
 from dali_lab.executor.pace import Effort, Pace
@@ -26,7 +26,7 @@ from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import DaliLabError, UnlikeSampleError
-from dali_lab.schema.call import Call, Wait
+from dali_lab.schema.call import Wait
 from dali_lab.schema.running import run_operator
 
 Table = npt.NDArray[np.int64]
@@ -157,10 +157,6 @@ class ChunkRunner:
     def _run_with_cache(self, stage_run: StageRun, chunk: Chunk, kept: CachedSteps) -> _State:
         """Run a chunk, with what a cache has of the first steps' results."""
         run, stage = stage_run.run, stage_run.stage
-        steps = {step.node.id: step for step in stage.steps[: kept.count] if step.node.id in kept.sources}
-
-        def calls(start: int, stop: int) -> dict[str, Call]:
-            return {name: self._calls.make(run, stage, step, [], {}, start, stop) for name, step in steps.items()}
 
         def place(edge: Edge, shapes: Table, dtype: DALIDataType, layout: str) -> Batch | None:
             placement = stage_run.places.get(edge)
@@ -170,7 +166,11 @@ class ChunkRunner:
         filling = kept.filling if stage.plain and run.policy is None else None
         if filling is not None and kept.store is not None and filling.leaves_alone(count, len(kept.store.entries)):
             return self._run_plainly(stage_run, chunk, filling)
-        own = calls(chunk.start, chunk.stop)
+        own = {
+            step.node.id: self._calls.make(run, stage, step, [], {}, chunk.start, chunk.stop)
+            for step in stage.steps[: kept.count]
+            if step.node.id in kept.sources
+        }
         identities = kept.identities(own)
         if identities is None or not kept.is_open(identities.shape[1]):
             return self._run_steps(stage_run, chunk)
@@ -189,31 +189,32 @@ class ChunkRunner:
             if filling is not None:
                 filling.found(count, clock.seconds())
             return state
-        missing = [(0, chunk.stop - chunk.start)]
-        if found.there.any() and run.policy is None:
-            missing = spans(~found.there)
-        parts = [chunk]
-        if len(missing) > 1 or missing[0] != (0, chunk.stop - chunk.start):
-            parts = [Chunk(chunk.index, chunk.start + start, chunk.start + stop) for start, stop in missing]
-        for (start, stop), part in zip(missing, parts, strict=True):
-            began = time.thread_time()
-            state = self._run_steps(stage_run, part, kept.count)
-            chunk.error = part.error
-            if state is not _State.DONE:
-                return state
-            bad = run.policy is not None and any(row in run.bad for row in range(part.start, part.stop))
-            if not bad and not run.origins and way is Way.KEPT:
-                batches = [part.local[edge] for edge in kept.edges]
-                kept.keep(identities[start:stop], calls(part.start, part.stop), batches, time.thread_time() - began)
-        if parts[0] is not chunk:
-            try:
-                chunk.local.update(_interleaved(found, parts, kept.edges, chunk.start))
-            except ValueError:  # the kept samples do not fit to the others: computed anew, they say so
+        missing = np.flatnonzero(~found.there)
+        began = time.thread_time()
+        if len(missing) < count and run.policy is None:
+            some = gathered(self._calls, run, stage, chunk.start + missing)
+            if some is not None:
+                if way is Way.KEPT:
+                    batches = [some.results[edge] for edge in kept.edges]
+                    kept.keep(identities[missing], some.calls, batches, time.thread_time() - began)
+                try:
+                    chunk.local.update(_interleaved(found, missing, some.results, kept.edges))
+                except ValueError:  # the kept samples do not fit to the others: computed anew, they say so
+                    return self._run_steps(stage_run, chunk)
+                chunk.position = kept.count
                 return self._run_steps(stage_run, chunk)
+        state = self._run_steps(stage_run, chunk, kept.count)
+        if state is not _State.DONE:
+            return state
+        bad = run.policy is not None and any(row in run.bad for row in range(chunk.start, chunk.stop))
+        if not bad and not run.origins and way is Way.KEPT:
+            batches = [chunk.local[edge] for edge in kept.edges]
+            new = np.where(found.there[:, None], 0, identities)
+            kept.keep(new, own, batches, time.thread_time() - began)
         chunk.position = kept.count
         rest = _Clock(chunk.effort)
         state = self._run_steps(stage_run, chunk)
-        if filling is not None and kept.store is not None and missing == [(0, count)]:
+        if filling is not None and kept.store is not None and way is Way.KEPT:
             filling.kept(count, clock.seconds(), rest.seconds(), kept.store.writing)
         return state
 
@@ -422,7 +423,9 @@ class ChunkRunner:
         return batch.take(slice(start, stop)) if len(batch) != stop - start or start else batch
 
 
-def _interleaved(found: CachedChunk, parts: Sequence[Chunk], edges: Sequence[Edge], start: int) -> dict[Edge, Batch]:
+def _interleaved(
+    found: CachedChunk, missing: Table, made: Mapping[Edge, Batch], edges: Sequence[Edge]
+) -> dict[Edge, Batch]:
     """The samples that a cache had and those computed in its place, in their order.
 
     Raises
@@ -430,12 +433,11 @@ def _interleaved(found: CachedChunk, parts: Sequence[Chunk], edges: Sequence[Edg
     ValueError
         If they differ in type, number of dimensions or layout.
     """
-    rows = np.concatenate([np.flatnonzero(found.there), *(np.arange(part.start, part.stop) - start for part in parts)])
-    order = np.argsort(rows)
+    order = np.argsort(np.concatenate([np.flatnonzero(found.there), missing]))
     joined: dict[Edge, Batch] = {}
     for edge in edges:
-        pieces = [found.batches[edge], *(part.local[edge] for part in parts)]
-        if any(piece.layout != pieces[0].layout for piece in pieces):
+        pieces = found.batches[edge], made[edge]
+        if pieces[0].layout != pieces[1].layout:
             raise ValueError("the samples differ in layout")
         joined[edge] = Batch.concat(pieces).take(order)
     return joined

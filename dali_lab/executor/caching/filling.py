@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 SHARE = 0.05
 """The part of the CPU time of a run without a cache that filling may take in addition."""
-_AT_ONCE = 64
-"""Samples that are kept without counting their cost, by which it is measured."""
+_AT_ONCE = 48
+"""Samples that are kept before it is known what that costs."""
 _RECENT = 32
 """Chunks whose cost is remembered: the one in the middle counts, as single ones compile kernels or are interrupted."""
 _COMPARED = 16
@@ -69,7 +69,7 @@ class Filling:
         self._plain, self._kept, self._rest, self._found = RecentCost(), RecentCost(), RecentCost(), RecentCost()
         self._looking = RecentCost()
         self._writing = 0.0
-        self._begun = self._seen = self._in_a_row = 0
+        self._begun = self._owed = self._seen = self._in_a_row = 0
         self._credit = 0.0
         self.at_once = False
 
@@ -107,11 +107,15 @@ class Filling:
                 return self._cheaper(samples, found)
             if self.at_once or self._begun < _AT_ONCE:
                 self._begun += missing
+                self._owed += missing
                 return Way.KEPT
             if not self._plain.known or self._in_a_row >= _COMPARED:
                 self._in_a_row = 0
                 return Way.PLAIN
             looked = self._looking.seconds
+            if self._owed and self._kept.known:
+                self._credit -= self._owed * (self._kept.seconds + self._writing - self._plain.seconds)
+                self._owed = 0
             self._credit += samples * (SHARE * self._plain.seconds - looked)
             more = self._cost(found, missing) + missing * self._writing - samples * (self._plain.seconds + looked)
             if more > self._credit:

@@ -161,9 +161,3 @@ class MemoryStore(Store):
             start = self._block.ctypes.data + self._free
             self._free += nbytes
             return int(start)
-
-
-def spans(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """The runs of true values, as ``start`` and ``stop``."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]])))
-    return [(int(start), int(stop)) for start, stop in edges.reshape(-1, 2)]
