@@ -20,6 +20,7 @@ from dali_lab.executor.bad_samples import BadSample, BadSampleLog, ErrorPolicy, 
 from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.caching.attaching import MEMORY, OFF, attach_cache, choosing_for
 from dali_lab.executor.caching.choosing import Choosing
+from dali_lab.executor.caching.filling import Filling
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import output_on_gpu
@@ -132,7 +133,7 @@ class Runner:
             above,
             self._epoch_size,
             plain,
-            settings.cache_epochs,
+            Filling(settings.cache_epochs, self._shard_size),
         )
         self.expected = settings.expectations(len(graph.outputs))
         self.workers = start_workers(self.plan.sources, settings, self.batch_size)
@@ -212,6 +213,11 @@ class Runner:
     def _epoch_size(self) -> int:
         """Samples of an epoch of all shards; 0 where it is not known."""
         return max(((source.meta() or {}).get("epoch_size", 0) for source in self.sources.values()), default=0)
+
+    def _shard_size(self) -> int:
+        """Samples of an epoch of this process's shard; 0 where it is not known."""
+        metas = [source.meta() or {} for source in self.sources.values()]
+        return max((meta.get("epoch_size", 0) // meta.get("number_of_shards", 1) for meta in metas), default=0)
 
     def _draw(self) -> tuple[dict[str, Draw], int]:
         draws: dict[str, Draw] = {}

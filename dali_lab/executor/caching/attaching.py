@@ -39,13 +39,13 @@ def attach_cache(
     above: int = 0,
     samples: Callable[[], int] = lambda: 0,
     plain: Graph | None = None,
-    epochs: int | None = None,
+    filling: Filling | None = None,
 ) -> CachedSteps | None:
     """Let a plan keep the results of a part of its graph; `None` where it cannot.
 
     A folder that cannot be used is told of in a warning, and the plan runs without a cache. In memory samples of more
-    than `above` bytes are kept. `samples` tells how many there are in an epoch, and `epochs` how many of these the run
-    has. With the `plain` graph, which has no cache, the cache is filled little by little.
+    than `above` bytes are kept. `samples` tells how many there are in an epoch. With the `plain` graph, which has no
+    cache, `filling` decides which samples are kept.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def attach_cache(
     _never_deferred(stage, part)
     if plain is not None:
         stage.plain = _plain_steps(plan, stage, plain)
-        stage.kept.filling = Filling(epochs, samples)
+        stage.kept.filling = filling
     return stage.kept
 
 

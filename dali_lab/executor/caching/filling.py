@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import functools
-import statistics
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -14,7 +13,7 @@ SHARE = 0.05
 _AT_ONCE = 48
 """Samples that are kept before it is known what that costs."""
 _RECENT = 32
-"""Chunks whose cost is remembered: the one in the middle counts, as single ones compile kernels or are interrupted."""
+"""Chunks whose cost is remembered; that in the middle counts, as single ones compile kernels or are interrupted."""
 _COMPARED = 16
 """Of so many chunks in the row that were kept, one is computed as without a cache, to measure that again."""
 
@@ -35,10 +34,11 @@ class RecentCost:
     """CPU seconds for a sample, by the recent chunks."""
 
     def __init__(self) -> None:
-        self._recent: deque[float] = deque(maxlen=_RECENT)
+        self._recent: deque[tuple[float, int]] = deque(maxlen=_RECENT)
 
     def note(self, samples: int, seconds: float) -> None:
-        self._recent.append(seconds / samples)
+        """Record that so many samples took so many seconds."""
+        self._recent.append((seconds / samples, samples))
 
     @property
     def known(self) -> bool:
@@ -46,7 +46,13 @@ class RecentCost:
 
     @property
     def seconds(self) -> float:
-        return statistics.median(self._recent) if self._recent else 0.0
+        """What the sample in the middle took, 0 where nothing is known."""
+        left = sum(samples for _, samples in self._recent) / 2
+        for seconds, samples in sorted(self._recent):
+            left -= samples
+            if left <= 0:
+                return seconds
+        return 0.0
 
 
 class Filling:

@@ -128,8 +128,8 @@ class FolderStore(WrittenStore):
         done = 0
         while done < len(rows):
             left = handles[done:], offsets[done:], counts[done:], addresses[done:]
-            if file_access.AVAILABLE and background.ready(file_access.read_ranges, *left, found[done:]):
-                done += file_access.read_ranges(*left, found[done:])
+            if file_access.AVAILABLE and background.ready(file_access.read_summed, *left, found[done:]):
+                done += file_access.read_summed(*left, found[done:])
             else:
                 now = self._each(_read_at, *left)
                 found[done : done + now] = sums(addresses[done : done + now], counts[done : done + now])

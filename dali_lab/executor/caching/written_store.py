@@ -205,8 +205,10 @@ class WrittenStore(Store):
                 if item is None:
                     self._settle()
                 elif not self._full:
-                    self._write(item)
-                    self._cost.note(len(item.rows), time.thread_time() - began)
+                    new = self._without_known(item)
+                    if len(new.rows):
+                        self._write(new)
+                        self._cost.note(len(item.rows), time.thread_time() - began)
             except OSError as error:
                 self._give_up(error)
             except Exception as error:  # whatever it is, it must not end training
@@ -218,6 +220,15 @@ class WrittenStore(Store):
                     self._writer = None
                     self._done.notify_all()
                     return
+
+    def _without_known(self, item: Waiting) -> Waiting:
+        """The samples that nobody has written meanwhile: the same one may have been computed twice at a time."""
+        known, _ = self.entries.find(item.rows[:, : self.form.words])
+        if not known.any():
+            return item
+        new = np.flatnonzero(~known)
+        rows, batches = item.rows[new], [batch.take(new) for batch in item.batches]
+        return Waiting(rows, batches, item.nbytes, item.seconds * len(new) / len(known))
 
     def _packed(self, item: Waiting) -> list[Batch]:
         """The bytes to write for each edge: those of the samples, or what they are compressed to."""

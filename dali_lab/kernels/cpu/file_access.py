@@ -179,11 +179,17 @@ def _sum(address: Any, count: Any) -> Any:
 
 
 @kernel
-def read_ranges(handles: Array, offsets: Array, counts: Array, addresses: Array, found: Array) -> Any:
-    """Read ``counts[i]`` bytes of the open file ``handles[i]`` from ``offsets[i]`` on to ``addresses[i]``.
+def read_ranges(handles: Array, offsets: Array, counts: Array, addresses: Array) -> Any:
+    """Read ``counts[i]`` bytes of the open file ``handles[i]`` from ``offsets[i]`` on to ``addresses[i]``."""
+    for i in range(handles.shape[0]):
+        if not _read(handles[i], offsets[i], counts[i], addresses[i]):
+            return i
+    return handles.shape[0]
 
-    ``found[i]`` is made their sum, as by :func:`sums`, while they are in the processor's cache.
-    """
+
+@kernel
+def read_summed(handles: Array, offsets: Array, counts: Array, addresses: Array, found: Array) -> Any:
+    """:func:`read_ranges`, and ``found[i]`` is made their sum, as by :func:`sums`, while they are in the cache."""
     for i in range(handles.shape[0]):
         if not _read(handles[i], offsets[i], counts[i], addresses[i]):
             return i
