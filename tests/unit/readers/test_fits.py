@@ -213,3 +213,14 @@ def test_headers_with_odd_numbers_say_so(tmp_path: Path, key: str, value: str) -
     else:
         with pytest.raises(FitsError, match=f"its header is damaged: {key} is"):
             read_image(str(path), 2)
+
+
+@pytest.mark.parametrize("key", ["NAXIS", "ZNAXIS", "TFIELDS"])
+def test_counts_of_a_compressed_image_are_bounded(tmp_path: Path, key: str) -> None:
+    """Astropy would remove as many cards, one after the other."""
+    path = tmp_path / "a.fits"
+    content = Path(write(path, fits.CompImageHDU(np.ones((3, 4), np.int16)))).read_bytes()
+    at = content.rindex(f"{key:8}= ".encode()) + 10
+    path.write_bytes(content[:at] + b"4000000000".rjust(20) + content[at + 20 :])
+    with pytest.raises(FitsError, match=f"its header is damaged: {key} is 4000000000"):
+        read_image(str(path), 2)

@@ -23,6 +23,9 @@ _MOST_BLOCKS = 10_000
 _AT_ONCE = 1 << 20
 _MOST_AXES = 32
 """Axes that an array of NumPy can have."""
+_COUNTS = ("NAXIS", "ZNAXIS", "TFIELDS")
+_MOST_COUNTED = 999
+"""Axes and columns that the format allows; Astropy takes its time for any number of them."""
 _MOST_UNPACKED = 1 << 30
 """Bytes in a file that is compressed by gzip as a whole, beyond which it is refused."""
 _STORED = {8: "u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}
@@ -191,7 +194,10 @@ def _header(source: IO[bytes], unit: int, wanted: int) -> Header:
             if key == "END":
                 return header
             if text[at + 8 : at + 10] == "= ":
-                header[key] = _value(text[at + 10 : at + _CARD])
+                value = _value(text[at + 10 : at + _CARD])
+                if key in _COUNTS and isinstance(value, (int, float)) and not 0 <= value <= _MOST_COUNTED:
+                    raise FitsError(f"its header is damaged: {key} is {value!r}")
+                header[key] = value
     raise FitsError(f"the header of unit {unit} has no end")
 
 
