@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.interop.iteration import IteratorError, LastBatchPolicy, PipelineIterator
+from dali_lab.interop.iteration import LastBatchPolicy, PipelineIterator
+from dali_lab.interop.iterator_state import IteratorError
 from dali_lab.interop.signatures import with_parameters_of
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.pipeline.pipeline import Pipeline

@@ -24,14 +24,60 @@ def checked_layout(layout: str | None, ndim: int, kind: str) -> str:
     return layout or ""
 
 
-def reinterpreted(batch: Batch, new_type: DALIDataType) -> Batch:
-    """The batch with its elements seen as another type of the same size; otherwise raises :class:`DaliLabError`."""
-    if numpy_dtype(new_type).itemsize != batch.itemsize:
-        raise DaliLabError(f"elements of {batch.dtype.name} cannot be seen as {new_type.name}: a different size")
-    return batch.replaced(dtype=new_type)
+class OverBatch:
+    """Base of tensors and lists: the parts that tell of the samples' type and layout."""
+
+    _device: ClassVar[str] = "cpu"
+    _kind: ClassVar[str]
+    _batch: Batch
+
+    def _own(self) -> Batch:
+        """The samples as a batch of their own."""
+        return self._batch
+
+    def _replace(self, batch: Batch) -> None:
+        self._batch = batch
+
+    def ndim(self) -> int:
+        """Number of dimensions of a sample."""
+        return self._batch.ndim
+
+    @property
+    def dtype(self) -> DALIDataType:
+        """Type of an element."""
+        return self._batch.dtype
+
+    def layout(self) -> str:
+        """Axis names of a sample, or an empty string."""
+        return self._batch.layout
+
+    def set_layout(self, layout: str | None) -> None:
+        """Name the axes anew; `None` takes the names away.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many letters as dimensions.
+        """
+        self._replace(self._own().replaced(layout=checked_layout(layout, self.ndim(), self._kind)))
+
+    def reinterpret(self, new_type: DALIDataType) -> None:
+        """See the elements as another type of the same size.
+
+        Raises
+        ------
+        DaliLabError
+            If the size differs.
+        """
+        if numpy_dtype(new_type).itemsize != self._batch.itemsize:
+            raise DaliLabError(f"elements of {self.dtype.name} cannot be seen as {new_type.name}: a different size")
+        self._replace(self._own().replaced(dtype=new_type))
+
+    def _set_stream(self, stream: object) -> None:
+        """CPU memory belongs to no stream."""
 
 
-class TensorCPU:
+class TensorCPU(OverBatch):
     """One tensor: a sample of a list, over the same memory, or a wrapped array.
 
     Parameters
@@ -44,7 +90,7 @@ class TensorCPU:
         Has no effect on the CPU.
     """
 
-    _device: ClassVar[str] = "cpu"
+    _kind = "tensor"
 
     def __init__(self, object: Any, layout: str | None = None, is_pinned: bool = False) -> None:  # noqa: A002
         array = array_of(object)
@@ -95,19 +141,6 @@ class TensorCPU:
         """Extents."""
         return [int(extent) for extent in self._batch.shapes[self._index]]
 
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return self._batch.ndim
-
-    @property
-    def dtype(self) -> DALIDataType:
-        """Type of an element."""
-        return self._batch.dtype
-
-    def layout(self) -> str:
-        """Axis names, or an empty string."""
-        return self._batch.layout
-
     def source_info(self) -> str:
         """The file (or other origin) of the sample, or an empty string."""
         sources = self._batch.sources
@@ -129,26 +162,6 @@ class TensorCPU:
     def as_cpu(self) -> TensorCPU:
         """The tensor on the CPU."""
         return self
-
-    def set_layout(self, layout: str | None) -> None:
-        """Name the axes anew; `None` takes the names away.
-
-        Raises
-        ------
-        ValueError
-            If there are not as many letters as dimensions.
-        """
-        self._replace(self._own().replaced(layout=checked_layout(layout, self.ndim(), "tensor")))
-
-    def reinterpret(self, new_type: DALIDataType) -> None:
-        """See the elements as another type of the same size.
-
-        Raises
-        ------
-        DaliLabError
-            If the size differs.
-        """
-        self._replace(reinterpreted(self._own(), new_type))
 
     def squeeze(self, dim: int | None = None) -> bool:
         """Remove axes of one element: all of them, or the one given.
@@ -185,9 +198,6 @@ class TensorCPU:
 
     def _make_copy(self) -> TensorCPU:
         return type(self)(self._array().copy(), self.layout())
-
-    def _set_stream(self, stream: object) -> None:
-        """CPU memory belongs to no stream."""
 
 
 class TensorGPU(TensorCPU):

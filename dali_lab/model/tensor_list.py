@@ -12,16 +12,15 @@ from dali_lab.device.transfer import download
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import gathered, is_contiguous
-from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import DaliLabError
 from dali_lab.model.foreign import array_of, copy_out, element_type, is_array_like
 from dali_lab.model.printing import list_text
-from dali_lab.model.tensor import TensorCPU, TensorGPU, checked_layout, copy_to_gpu, reinterpreted
+from dali_lab.model.tensor import OverBatch, TensorCPU, TensorGPU, checked_layout, copy_to_gpu
 
 Array = npt.NDArray[Any]
 
 
-class TensorListCPU:
+class TensorListCPU(OverBatch):
     """A batch of tensors of one dtype and layout, and of any shapes with as many dimensions.
 
     Parameters
@@ -37,9 +36,8 @@ class TensorListCPU:
         Has no effect: samples of a list are put together when something needs them so.
     """
 
-    _device: ClassVar[str] = "cpu"
+    _kind = "tensor list"
     _tensor: ClassVar[type[TensorCPU]] = TensorCPU
-    _batch: Batch
 
     def __init__(
         self,
@@ -69,7 +67,7 @@ class TensorListCPU:
                 f" not from {type(object).__name__}"
             )
         if layout is not None:
-            batch = batch.replaced(layout=checked_layout(layout, batch.ndim, "tensor list"))
+            batch = batch.replaced(layout=checked_layout(layout, batch.ndim, self._kind))
         self._batch = batch
 
     @classmethod
@@ -221,39 +219,6 @@ class TensorListCPU:
         """Shape of each sample."""
         return [tuple(row) for row in self._batch.shapes.tolist()]
 
-    def ndim(self) -> int:
-        """Number of dimensions of a sample."""
-        return self._batch.ndim
-
-    @property
-    def dtype(self) -> DALIDataType:
-        """Type of an element."""
-        return self._batch.dtype
-
-    def layout(self) -> str:
-        """Axis names of a sample, or an empty string."""
-        return self._batch.layout
-
-    def set_layout(self, layout: str | None) -> None:
-        """Name the axes anew; `None` takes the names away.
-
-        Raises
-        ------
-        ValueError
-            If there are not as many letters as dimensions.
-        """
-        self._batch = self._batch.replaced(layout=checked_layout(layout, self.ndim(), "tensor list"))
-
-    def reinterpret(self, new_type: DALIDataType) -> None:
-        """See the elements as another type of the same size.
-
-        Raises
-        ------
-        DaliLabError
-            If the size differs.
-        """
-        self._batch = reinterpreted(self._batch, new_type)
-
     def reset(self) -> None:
         """Let go of the samples: the list is empty then."""
         self._batch = Batch.empty(dtypes.NO_TYPE, ndim=0)
@@ -279,9 +244,6 @@ class TensorListCPU:
         if batch.is_uniform():  # one block, so that the list is dense
             return type(self)(Batch.dense(np.stack(batch.arrays()), batch.layout, batch.dtype))
         return type(self)(Batch.of([array.copy() for array in batch.arrays()], batch.layout, batch.dtype))
-
-    def _set_stream(self, stream: object) -> None:
-        """CPU memory belongs to no stream."""
 
 
 class TensorListGPU(TensorListCPU):

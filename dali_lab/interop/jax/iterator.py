@@ -11,7 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from dali_lab.interop.iteration import IteratorError, LastBatchPolicy, PipelineIterator
+from dali_lab.interop.iteration import LastBatchPolicy, PipelineIterator
+from dali_lab.interop.iterator_state import IteratorError
 from dali_lab.interop.signatures import with_parameters_of
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.pipeline.definition import pipeline_def

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dali_lab.interop.iteration import PipelineIterator
+from dali_lab.interop.iteration import ClassificationIterator, PipelineIterator
 from dali_lab.interop.paddle.tensors import lod_tensor_clip, to_paddle_tensor
 from dali_lab.interop.signatures import with_parameters_of
 from dali_lab.model.tensor_list import TensorList
@@ -48,12 +48,8 @@ prepare_first_batch
         return {name: lod_tensor_clip(tensor, count) for name, tensor in batch.items()}
 
 
-class DALIClassificationIterator(DALIGenericIterator):
+class DALIClassificationIterator(ClassificationIterator, DALIGenericIterator):
     """A :class:`DALIGenericIterator` over pipelines with two outputs, ``"data"`` and ``"label"``.
 
     It takes the same arguments but `output_map`.
     """
-
-    @with_parameters_of(PipelineIterator.__init__, without=("output_map",))
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(output_map=["data", "label"], **settings)

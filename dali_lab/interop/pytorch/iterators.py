@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
-from dali_lab.interop.iteration import IteratorError, LastBatchPolicy, PipelineIterator
+from dali_lab.interop.iteration import ClassificationIterator, LastBatchPolicy, PipelineIterator
+from dali_lab.interop.iterator_state import IteratorError
 from dali_lab.interop.pytorch.tensors import to_torch_tensor
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.pipeline.pipeline import Pipeline
@@ -56,28 +57,11 @@ class DALIGenericIterator(PipelineIterator):
         return {name: to_torch_tensor(output) for name, output in zip(self.output_map, outputs, strict=True)}
 
 
-class DALIClassificationIterator(DALIGenericIterator):
+class DALIClassificationIterator(ClassificationIterator, DALIGenericIterator):
     """A :class:`DALIGenericIterator` over pipelines with two outputs, ``"data"`` and ``"label"``.
 
     It takes the same arguments but `output_map`.
     """
-
-    def __init__(
-        self,
-        pipelines: Pipeline | list[Pipeline],
-        size: int = -1,
-        reader_name: str | None = None,
-        auto_reset: str | bool | None = False,
-        fill_last_batch: bool | None = None,
-        dynamic_shape: bool | None = False,
-        last_batch_padded: bool = False,
-        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-        prepare_first_batch: bool = True,
-    ) -> None:
-        super().__init__(
-            pipelines, ["data", "label"], size, reader_name, auto_reset, fill_last_batch, dynamic_shape,
-            last_batch_padded, last_batch_policy, prepare_first_batch,
-        )  # fmt: skip
 
 
 class DALIRaggedIterator(DALIGenericIterator):

@@ -145,8 +145,6 @@ class MelFilterBank(Operator):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         spectra = samples.tensors(((17, 5),))
-        yield ErrorCase((spectra,), {"sample_rate": 0.0}, words=("sample_rate", "0"))
-        yield ErrorCase((spectra,), {"sample_rate": float("inf")}, words=("sample_rate", "inf"))
         yield ErrorCase((spectra,), {"freq_low": 2000.0, "freq_high": 1000.0}, words=("freq_high", "1000"))
         yield ErrorCase(((spectra, "xy"),), words=("'f'", "xy"))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import FLOAT, FLOAT16, FLOAT64, INT32, numpy_dtype
+from dali_lab.model.dtypes import FLOAT, FLOAT64, INT32, numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
 from dali_lab.schema import Call, Case, ErrorCase, numbers, register, samples
@@ -89,7 +89,6 @@ class Uniform(Drawing):
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((), {"range": (2.0, 1.0)}, words=("range", "2", "1"))
         yield ErrorCase((), {"range": (1.0, 1.0)}, words=("range", "1", "not below"))
-        yield ErrorCase((), {"dtype": FLOAT16}, words=("dtype", "FLOAT16", "FLOAT64"))
         yield ErrorCase((), {"shape": (-1,)}, words=("shape", "negative"))
         yield ErrorCase((), {"range": (0, 1, 2)}, words=("range", "2 values"))
         some = PerSample.of((1, 2), (), (3,))

@@ -10,6 +10,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -165,64 +166,44 @@ class LargeFiles:
         SampleError
             If a file cannot be read or ends before its part, or parts overlap and are more than the files together.
         """
+        parts = _Parts(call, files, offsets, counts, sources, within)
         wrong = outside(offsets, counts, self.lengths[files])
         if wrong.any():
-            raise self._ends_early(call, files, offsets, counts, int(wrong.argmax()), sources)
+            raise self._ends_early(parts, int(wrong.argmax()))
         if counts.sum() > self.lengths[np.unique(files)].sum():
-            self._refuse_overlap(call, files, offsets, counts, sources)
-            return self._read_once(call, files, offsets, counts, sources, dtype, within)
-        return self._read_all(call, files, offsets, counts, sources, dtype, within)
+            self._refuse_overlap(parts)
+            return self._read_once(parts, dtype)
+        return self._read_all(parts, dtype)
 
-    def _read_once(
-        self,
-        call: Call,
-        files: Table,
-        offsets: Table,
-        counts: Table,
-        sources: Sequence[str],
-        dtype: DALIDataType,
-        within: tuple[Table, Table] | None,
-    ) -> Batch:
+    def _read_once(self, parts: _Parts, dtype: DALIDataType) -> Batch:
         """Parts that are the same are read once and share memory: an index that repeats one asks for no more."""
-        table = np.stack([files, offsets, counts], axis=1)
+        table = np.stack([parts.files, parts.offsets, parts.counts], axis=1)
         _, first, again = np.unique(table, axis=0, return_index=True, return_inverse=True)
-        within = None if within is None else (within[0][first], within[1][first])
-        names = [sources[row] for row in first.tolist()]
         try:
-            parts = self._read_all(call, files[first], offsets[first], counts[first], names, dtype, within)
+            found = self._read_all(parts.take(first), dtype)
         except SampleError as error:
             error.sample = None if error.sample is None else int(first[error.sample])
             raise
-        return parts.take(again.reshape(-1))
+        return found.take(again.reshape(-1))
 
-    def _read_all(
-        self,
-        call: Call,
-        files: Table,
-        offsets: Table,
-        counts: Table,
-        sources: Sequence[str],
-        dtype: DALIDataType,
-        within: tuple[Table, Table] | None,
-    ) -> Batch:
-        out = Batch.allocate((counts // numpy_dtype(dtype).itemsize).reshape(-1, 1), dtype)
+    def _read_all(self, parts: _Parts, dtype: DALIDataType) -> Batch:
+        out = Batch.allocate((parts.counts // numpy_dtype(dtype).itemsize).reshape(-1, 1), dtype)
         if self._parts is not None:
-            self._fill_remote(call, self._parts, files, offsets, counts, sources, out, within)
+            self._fill_remote(parts, self._parts, out)
             return out
-        for rows in self._groups(files):
-            self._fill(call, rows, files, offsets, counts, sources, out)
+        for rows in self._groups(parts.files):
+            self._fill(parts, rows, out)
         return out
 
-    def _refuse_overlap(self, call: Call, files: Table, offsets: Table, counts: Table, sources: Sequence[str]) -> None:
+    def _refuse_overlap(self, parts: _Parts) -> None:
         """Raise where parts overlap: a damaged index may ask for the whole file in each sample."""
-        index = overlapping(files, offsets, counts)
+        index = overlapping(parts.files, parts.offsets, parts.counts)
         if index is not None:
-            raise call.problem(
-                f"{described(offsets[index], counts[index])} of '{self.names[int(files[index])]}' overlap those of"
-                " another sample, and the samples are more than the file: its index is damaged, or not its own",
-                sample=index,
-                source=sources[index],
+            message = (
+                f"{parts.described(index)} of '{self.names[int(parts.files[index])]}' overlap those of another sample,"
+                " and the samples are more than the file: its index is damaged, or not its own"
             )
+            raise parts.problem(index, message)
 
     def pages(self, file: int, offsets: Table, size: int) -> npt.NDArray[np.uint8]:
         """Pieces of one file that are equally long, ``uint8[N, size]``; those beyond its end are zeros.
@@ -293,40 +274,34 @@ class LargeFiles:
                 self._open.move_to_end(file)
             return found
 
-    def _fill(
-        self,
-        call: Call,
-        rows: Table,
-        files: Table,
-        offsets: Table,
-        counts: Table,
-        sources: Sequence[str],
-        out: Batch,
-    ) -> None:
+    def _fill(self, parts: _Parts, rows: Table, out: Batch) -> None:
         """Read some of the samples into `out`."""
         opened: dict[int, OpenedFile] = {}
+        files = parts.files
         for row, file in zip(rows.tolist(), files[rows].tolist(), strict=True):
             if file not in opened:
                 try:
                     opened[file] = self._opened(file)
                 except (OSError, ValueError) as error:
-                    raise _unreadable(call, row, sources, error) from error
+                    raise parts.unreadable(row, error) from error
         if can_read_compiled():
             from dali_lab.kernels.cpu import background, file_access
 
             handles = np.array([opened[file].handle for file in files[rows].tolist()], np.int32)
-            first, size, target = (np.ascontiguousarray(table[rows]) for table in (offsets, counts, out.addresses))
+            first, size, target = (
+                np.ascontiguousarray(table[rows]) for table in (parts.offsets, parts.counts, out.addresses)
+            )
             if background.ready(file_access.read_ranges, handles, first, size, target):
                 rows = rows[int(file_access.read_ranges(handles, first, size, target)) :]
         for row in rows.tolist():
             file = int(files[row])
             memory = out.array(row).reshape(-1).view(np.uint8)
             try:
-                complete = read_into(opened[file].handle, int(offsets[row]), memory)
+                complete = read_into(opened[file].handle, int(parts.offsets[row]), memory)
             except OSError as error:
-                raise _unreadable(call, row, sources, error) from error
+                raise parts.unreadable(row, error) from error
             if not complete:
-                raise self._ends_early(call, files, offsets, counts, row, sources)
+                raise self._ends_early(parts, row)
 
     def _taken(self, files: Table, offsets: Table, counts: Table) -> list[memoryview]:
         """Parts of remote files; raises the first error."""
@@ -340,30 +315,19 @@ class LargeFiles:
             result.append(data)
         return result
 
-    def _fill_remote(
-        self,
-        call: Call,
-        parts: FileParts,
-        files: Table,
-        offsets: Table,
-        counts: Table,
-        sources: Sequence[str],
-        out: Batch,
-        within: tuple[Table, Table] | None,
-    ) -> None:
+    def _fill_remote(self, parts: _Parts, remote: FileParts, out: Batch) -> None:
         from dali_lab.io.remote.parts import Part
 
-        begins, sizes = within or (offsets, counts)
-        wanted = list(map(Part, files.tolist(), begins.tolist(), sizes.tolist()))
-        found = parts.take(wanted) if within is None else self._held(parts, wanted)
-        for row, (data, begin, count) in enumerate(
-            zip(found, (offsets - begins).tolist(), counts.tolist(), strict=True)
-        ):
+        begins, sizes = parts.within or (parts.offsets, parts.counts)
+        wanted = list(map(Part, parts.files.tolist(), begins.tolist(), sizes.tolist()))
+        found = remote.take(wanted) if parts.within is None else self._held(remote, wanted)
+        columns = (parts.offsets - begins).tolist(), parts.counts.tolist()
+        for row, (data, begin, count) in enumerate(zip(found, *columns, strict=True)):
             if isinstance(data, OSError):
-                raise _unreadable(call, row, sources, data) from data
+                raise parts.unreadable(row, data) from data
             piece = data[begin : begin + count]
             if len(piece) < count:
-                raise self._ends_early(call, files, offsets, counts, row, sources)
+                raise self._ends_early(parts, row)
             if count:
                 out.array(row).reshape(-1).view(np.uint8)[:] = np.frombuffer(piece, np.uint8)
 
@@ -382,20 +346,46 @@ class LargeFiles:
                         self._records.popitem(last=False)
         return [found[part] for part in wanted]
 
-    def _ends_early(
-        self, call: Call, files: Table, offsets: Table, counts: Table, index: int, sources: Sequence[str]
-    ) -> Exception:
-        path = self.names[int(files[index])]
+    def _ends_early(self, parts: _Parts, index: int) -> Exception:
+        file = int(parts.files[index])
+        path = self.names[file]
         try:
-            length = int(self.lengths[int(files[index])]) if is_remote(path) else os.stat(path).st_size
+            length = int(self.lengths[file]) if is_remote(path) else os.stat(path).st_size
         except OSError as error:
-            return _unreadable(call, index, sources, error)
-        return call.problem(
-            f"{described(offsets[index], counts[index])} are not in '{path}', which has {length}:"
-            " the offset is outside of the archive file. The file was cut short, or its index is not its own",
-            sample=index,
-            source=sources[index],
+            return parts.unreadable(index, error)
+        message = (
+            f"{parts.described(index)} are not in '{path}', which has {length}: the offset is outside of the archive"
+            " file. The file was cut short, or its index is not its own"
         )
+        return parts.problem(index, message)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The arguments of :meth:`LargeFiles.read`."""
+
+    call: Call
+    files: Table
+    offsets: Table
+    counts: Table
+    sources: Sequence[str]
+    within: tuple[Table, Table] | None
+
+    def take(self, rows: Table) -> _Parts:
+        """Some of the samples."""
+        within = None if self.within is None else (self.within[0][rows], self.within[1][rows])
+        sources = [self.sources[row] for row in rows.tolist()]
+        return _Parts(self.call, self.files[rows], self.offsets[rows], self.counts[rows], sources, within)
+
+    def described(self, index: int) -> str:
+        """The bytes of a sample, in words."""
+        return described(self.offsets[index], self.counts[index])
+
+    def problem(self, index: int, message: str) -> Exception:
+        return self.call.problem(message, sample=index, source=self.sources[index])
+
+    def unreadable(self, index: int, error: Exception) -> Exception:
+        return self.problem(index, f"cannot read the file: {_reason(error)}")
 
 
 def _checked(name: str, argument: str) -> tuple[int, int]:
@@ -403,10 +393,8 @@ def _checked(name: str, argument: str) -> tuple[int, int]:
     try:
         return OpenedFile(name).state
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ArgumentError(f"cannot read '{name}': {reason}", argument=argument) from error
+        raise ArgumentError(f"cannot read '{name}': {_reason(error)}", argument=argument) from error
 
 
-def _unreadable(call: Call, index: int, sources: Sequence[str], error: Exception) -> Exception:
-    reason = getattr(error, "strerror", None) or str(error)
-    return call.problem(f"cannot read the file: {reason}", sample=index, source=sources[index])
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -92,7 +92,6 @@ class Cast(Operator):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.tensors([(2,)]),), {"dtype": dtypes.STRING}, ("dtype", "STRING"))
         yield ErrorCase((samples.tensors([(2,)] * 3),), {"dtype": dtypes.INTERP_TYPE}, ("INTERP_TYPE", "FLOAT"))
 
 

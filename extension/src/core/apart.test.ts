@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { CANVAS, editorOf } from '../../testing/editor';
 import { long, photographs, three, trouble } from '../../testing/graphs';
-import { StubSession } from '../../testing/session';
 import { addOperator, appendOperator, applyRemedy, dropOnLink, fitsLink, setDevice } from './actions';
 import { cardsOf, makeWay, wayOut } from './apart';
 import { paste } from './clipboard';
 import { execute } from './commands';
 import { links, type GraphDocument } from './document';
 import * as edits from './edits';
-import { Editor } from './editor';
+import type { Editor } from './editor';
 import { overlap, type Box, type Size } from './layout';
 import { makeRandom } from './random';
 
@@ -29,22 +29,12 @@ function covered(document: GraphDocument): [string, string][] {
 let editor: Editor;
 
 async function start(document: GraphDocument): Promise<void> {
-  const session = new StubSession(document);
-  session.capabilities = { preview: false };
-  editor = new Editor(session, { make: () => 'blob:', release: () => undefined });
-  await vi.advanceTimersByTimeAsync(500);
+  editor = await editorOf(document);
   editor.canvas = {
-    fit: () => undefined,
-    show: () => undefined,
+    ...CANVAS,
     room: () => ({ width: 936, height: 532 }),
-    zoom: () => undefined,
     centre: () => ({ x: 300, y: 200 }),
-    focus: () => undefined,
-    pointer: () => ({ place: { x: 40, y: 60 }, at: { x: 1, y: 2 } }),
-    release: () => undefined,
     sizeOf,
-    focusNode: () => undefined,
-    reveal: () => undefined,
   };
   // As after opening, when the sizes of cards are known.
   execute(editor, 'arrange');

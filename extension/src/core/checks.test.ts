@@ -1,22 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { StubSession } from '../../testing/session';
+import { describe, expect, it, vi } from 'vitest';
+import { eachWithEditor } from '../../testing/editor';
+import type { StubSession } from '../../testing/session';
 import { findingsOf, showFinding, startCheck, stopCheck } from './checks';
-import { Editor } from './editor';
+import type { Editor } from './editor';
 import type { CheckDone, CheckFinding } from './protocol';
 
 let session: StubSession;
 let editor: Editor;
 
-beforeEach(async () => {
-  vi.useFakeTimers();
-  session = new StubSession();
-  editor = new Editor(session, { make: () => '', release: () => undefined });
-  await vi.advanceTimersByTimeAsync(20);
-});
-
-afterEach(() => {
-  editor.dispose();
-  vi.useRealTimers();
+eachWithEditor((made, stub) => {
+  editor = made;
+  session = stub;
 });
 
 const finding: CheckFinding = {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { three } from '../../testing/graphs';
-import { StubSession } from '../../testing/session';
+import { CANVAS, editorOf } from '../../testing/editor';
 import { COMMANDS, execute, isChecked, isEnabled } from './commands';
-import { Editor } from './editor';
+import type { Editor } from './editor';
 import { editorCommands, JUPYTERLABS_OWN, SWITCHES } from '../../jupyterlab/src/words';
 import type { GraphDocument } from './document';
 
@@ -41,23 +41,8 @@ let editor: Editor;
 beforeEach(async () => {
   vi.useFakeTimers();
   vi.stubGlobal('navigator', { clipboard: { writeText: () => Promise.resolve() } });
-  const session = new StubSession(three());
-  session.capabilities = { preview: false };
-  editor = new Editor(session, { make: () => 'blob:', release: () => undefined });
-  await vi.advanceTimersByTimeAsync(500);
-  editor.canvas = {
-    fit: () => undefined,
-    show: () => undefined,
-    room: () => ({ width: 960, height: 540 }),
-    zoom: () => undefined,
-    centre: () => ({ x: 0, y: 0 }),
-    focus: () => undefined,
-    pointer: () => ({ place: { x: 40, y: 60 }, at: { x: 1, y: 2 } }),
-    release: () => undefined,
-    sizeOf: () => ({ width: 200, height: 120 }),
-    focusNode: () => undefined,
-    reveal: () => undefined,
-  };
+  editor = await editorOf(three());
+  editor.canvas = CANVAS;
 });
 
 afterEach(() => {

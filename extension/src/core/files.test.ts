@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { StubSession } from '../../testing/session';
-import { Editor } from './editor';
+import { describe, expect, it } from 'vitest';
+import { eachWithEditor } from '../../testing/editor';
+import type { StubSession } from '../../testing/session';
+import type { Editor } from './editor';
 import { askToRun, plainly, trace } from './files';
 import type { Program } from './state';
 
@@ -10,16 +11,9 @@ const question = { number: 'n1', text: 'x = 1' };
 let session: StubSession;
 let editor: Editor;
 
-beforeEach(async () => {
-  vi.useFakeTimers();
-  session = new StubSession();
-  editor = new Editor(session, { make: () => 'picture', release: () => undefined });
-  await vi.advanceTimersByTimeAsync(20);
-});
-
-afterEach(() => {
-  editor.dispose();
-  vi.useRealTimers();
+eachWithEditor((made, stub) => {
+  editor = made;
+  session = stub;
 });
 
 describe('running a program', () => {

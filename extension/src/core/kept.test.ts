@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { photographs } from '../../testing/graphs';
-import { StubSession } from '../../testing/session';
+import { editorOf } from '../../testing/editor';
 import * as edits from './edits';
-import { Editor } from './editor';
+import type { Editor } from './editor';
 import { open } from './files';
 import { goBack, resumeUndo } from './kept';
 
@@ -10,10 +10,7 @@ let editor: Editor;
 
 beforeEach(async () => {
   vi.useFakeTimers();
-  const session = new StubSession(photographs());
-  session.capabilities = { preview: false };
-  editor = new Editor(session, { make: () => 'blob:', release: () => undefined });
-  await vi.advanceTimersByTimeAsync(500);
+  editor = await editorOf(photographs());
 });
 
 afterEach(() => {

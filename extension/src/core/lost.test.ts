@@ -1,25 +1,18 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { StubSession } from '../../testing/session';
+import { expect, it, vi } from 'vitest';
+import { eachWithEditor } from '../../testing/editor';
+import type { StubSession } from '../../testing/session';
 import * as edits from './edits';
-import { Editor } from './editor';
+import type { Editor } from './editor';
 
-const pictures = { make: () => 'picture', release: () => undefined };
 /** By then the editor has asked, and begun anew. */
 const SOON = 12_000;
 
 let session: StubSession;
 let editor: Editor;
 
-beforeEach(async () => {
-  vi.useFakeTimers();
-  session = new StubSession();
-  editor = new Editor(session, pictures);
-  await vi.advanceTimersByTimeAsync(20);
-});
-
-afterEach(() => {
-  editor.dispose();
-  vi.useRealTimers();
+eachWithEditor((made, stub) => {
+  editor = made;
+  session = stub;
 });
 
 const angle = (value: number): void => {

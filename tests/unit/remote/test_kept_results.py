@@ -1,5 +1,7 @@
 """Caches in object stores: batches are those without a cache, whatever happens to the objects."""
 
+# ruff: noqa: F811 (tests take fixtures that are imported here)
+
 from __future__ import annotations
 
 import warnings
@@ -10,23 +12,11 @@ import fsspec
 import pytest
 
 from dali_lab.cli.entry import main
-from dali_lab.executor.caching import remote_folder, written_store
+from dali_lab.executor.caching import remote_folder
 from dali_lab.model.errors import ArgumentError
 from tests.servers.s3 import S3
-from tests.unit.pipeline.test_cache import COUNT, assert_same, kept, make, masked, taken, trained, write_picture
-
-
-@pytest.fixture(autouse=True)
-def any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine is no slow disk: the cache is read however long it takes."""
-    monkeypatch.setattr(written_store, "_PATIENCE", float("inf"))
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    for index in range(COUNT):
-        write_picture(tmp_path / "files" / "ab"[index % 2] / f"{index:02}.jpg", index)
-    return tmp_path / "files"
+from tests.unit.pipeline.caching.conftest import any_disk, root  # noqa: F401
+from tests.unit.pipeline.caching.graphs import COUNT, assert_same, kept, make, masked, taken, trained
 
 
 @pytest.fixture

@@ -1,0 +1,128 @@
+"""Checkpoints of iterators over pipelines: the states of the pipelines with that of the iterator."""
+
+from __future__ import annotations
+
+import base64
+import json
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dali_lab.model.errors import ArgumentError, FormatError
+from dali_lab.model.user_code import user_stacklevel
+from dali_lab.pipeline.pipeline import Pipeline
+
+_CHECKPOINTS = "checkpoints"
+
+
+class IteratorError(ArgumentError, AssertionError):
+    """An argument that an iterator does not take; an :class:`AssertionError` too, which NVIDIA DALI raises."""
+
+
+class IteratorState:
+    """Part of an iterator over pipelines that takes its checkpoints and goes on from them."""
+
+    _pipes: list[Pipeline]
+    _reader_name: str | None
+    _enable_checkpointing: bool
+    _ever_consumed: bool
+    _initial_checkpoints: list[bytes]
+
+    @property
+    def _wraps(self) -> bool:
+        """Whether the last batch goes on into the next epoch."""
+        raise NotImplementedError
+
+    def _open(self, tell_end: bool = False) -> None:
+        """Begin where the pipelines are."""
+        raise NotImplementedError
+
+    _STATE = ("_counter", "_counter_per_gpu", "_shard_sizes_per_gpu", "_shards_id", "_size")
+    _SIZES = ("_size_no_pad", "_initial_sizes")
+    """The epoch's sizes, of which older states are without; the rest of an epoch has others than a whole one."""
+
+    def _state(self) -> str:
+        found = {name: getattr(self, name) for name in (*self._STATE, *self._SIZES) if hasattr(self, name)}
+        return json.dumps({name: np.asarray(value).tolist() for name, value in found.items()})
+
+    def _take_checkpoints(self) -> list[bytes]:
+        state = self._state()
+        return [pipeline._get_checkpoint(state) for pipeline in self._pipes]
+
+    def _restore(self) -> None:
+        restored = [pipeline.is_restored_from_checkpoint for pipeline in self._pipes]
+        if not any(restored):
+            return
+        if any(pipeline._resharded for pipeline in self._pipes):
+            if self._reader_name and self._wraps:
+                raise IteratorError(
+                    "FILL without pad_last_batch goes on into the next epoch, which is not possible behind the rest of"
+                    " an epoch that another number of processes began; take PARTIAL, or pad_last_batch=True",
+                    argument="last_batch_policy",
+                )
+            return
+        states = [pipeline._iterator_data for pipeline in self._pipes]
+        if not all(restored) or len(set(states)) != 1 or not states[0]:
+            warnings.warn(
+                "the checkpoints of the pipelines were not all taken by one iterator; it may begin at a wrong place",
+                UserWarning,
+                stacklevel=user_stacklevel(),
+            )
+        if not states[0]:
+            return
+        try:
+            found = json.loads(states[0])
+            for name in (*self._STATE, *self._SIZES):
+                if hasattr(self, name) and (name in found or name in self._STATE):
+                    value = found[name]
+                    setattr(self, name, np.array(value, np.int64) if isinstance(value, list) else int(value))
+        except (ValueError, KeyError, TypeError) as error:
+            raise FormatError(f"the checkpoint holds no state of an iterator like this one ({error})") from None
+
+    def checkpoints(self) -> list[bytes]:
+        """The state of each pipeline, with that of the iterator, for the argument `checkpoint` of pipelines.
+
+        Raises
+        ------
+        ValueError
+            If checkpointing was not enabled.
+        """
+        if not self._enable_checkpointing:
+            raise ValueError("no checkpoints can be taken: the pipelines were made without enable_checkpointing=True")
+        return self._take_checkpoints() if self._ever_consumed else self._initial_checkpoints
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state after the last batch that was taken, as PyTorch's stateful objects give it: plain JSON values.
+
+        Raises
+        ------
+        ValueError
+            If checkpointing was not enabled.
+        """
+        return {_CHECKPOINTS: [base64.b64encode(checkpoint).decode("ascii") for checkpoint in self.checkpoints()]}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on after the batch at which a state was taken, of an iterator over the same pipelines.
+
+        The pipelines are built anew; batches that were computed ahead are dropped.
+
+        Raises
+        ------
+        ValueError
+            If checkpointing was not enabled.
+        FormatError
+            If the state is damaged, or that of other pipelines.
+        """
+        if not self._enable_checkpointing:
+            raise ValueError("no state can be loaded: the pipelines were made without enable_checkpointing=True")
+        try:
+            checkpoints = [base64.b64decode(text, validate=True) for text in state_dict[_CHECKPOINTS]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"this is not a state of an iterator over pipelines ({error!r})") from None
+        if len(checkpoints) != len(self._pipes):
+            raise FormatError(f"this is the state of {len(checkpoints)} pipelines; there are {len(self._pipes)} here")
+        for pipeline, checkpoint in zip(self._pipes, checkpoints, strict=True):
+            pipeline._go_on_from(checkpoint)
+        self._open(tell_end=True)

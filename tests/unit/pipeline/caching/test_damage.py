@@ -1,0 +1,132 @@
+"""Damaged caches, full disks and killed processes: batches are those without a cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.unit.pipeline.caching.graphs import (
+    COUNT,
+    assert_same,
+    fill,
+    flip_bits,
+    kept,
+    make,
+    taken,
+    trained,
+    validated,
+)
+
+
+def zeros(path: Path) -> None:
+    path.write_bytes(b"\0" * path.stat().st_size)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(np.random.default_rng(3).bytes(5000))
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("ending", ["data", "index"])
+@pytest.mark.parametrize("harm", [flip_bits, zeros, cut, garbage, emptied, Path.unlink])
+def test_damage_heals(ending: str, harm: Callable[[Path], Any], root: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    expected = fill(root, cache)
+    for path in cache.glob(f"*/*.{ending}"):
+        harm(path)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert_same(fill(root, cache), expected)
+    assert len(told) <= 1, "told once"
+    assert all("cache" in str(warning.message) for warning in told)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pipeline = make(validated, root, cache=str(cache))
+        if ending == "data" or harm is Path.unlink:
+            assert_same(taken(pipeline), expected)
+            assert kept(pipeline) == COUNT
+        pipeline.close()
+
+
+def test_removed_while_in_use(root: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    expected = fill(root, cache)
+    pipeline = make(validated, root, cache=str(cache))
+    assert_same(taken(pipeline, 4), expected[:4])
+    shutil.rmtree(cache)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_same(taken(pipeline, 5), expected[4:])
+        pipeline.close()
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from tests.unit.pipeline.caching import graphs as cases
+pipeline = cases.make(cases.trained, Path({root!r}), cache={cache!r})
+"""
+
+
+def program(root: Path, cache: Path, rest: str) -> list[str]:
+    start = PROGRAM.format(tests=str(Path(__file__).parents[4]), root=str(root), cache=str(cache))
+    return [sys.executable, "-c", start + textwrap.dedent(rest)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_killed_while_filling(root: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    expected = taken(make(trained, root))
+    running = subprocess.Popen(program(root, cache, "while True: pipeline.run()"))
+    deadline = time.monotonic() + 120
+    while not list(cache.glob("*/*.data")) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    for _ in range(2):
+        assert_same(fill(root, cache, trained), expected)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a limit on the size of files")
+def test_a_full_disk(root: Path, tmp_path: Path) -> None:
+    """A limit on the size of files stands for the disk: writing fails in the middle."""
+    cache = tmp_path / "cache"
+    done = subprocess.run(
+        program(
+            root,
+            cache,
+            """
+            import resource
+            resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+            files = Path(pipeline.cache).parent / "files"
+            cases.assert_same(cases.taken(pipeline), cases.taken(cases.make(cases.trained, files)))
+            pipeline.close()
+            """,
+        ),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("RuntimeWarning: nothing more is kept in the cache") == 1, done.stderr
+    assert_same(fill(root, cache, trained), taken(make(trained, root)))
