@@ -41,7 +41,7 @@ class WholePicture(ImageDecoder):
     hidden = True
     beyond_dali = True
     defers = False
-    tested_elsewhere = "tests/unit/pipeline/test_cache.py"
+    tested_elsewhere = "tests/unit/pipeline/caching/test_same_batches.py"
     arguments = (*DECODING, _STANDS_FOR)
     outputs = (
         Output("images", layout="HWC", doc="Whole pictures, empty where one cannot be decoded."),
@@ -73,7 +73,7 @@ class RandomWindow(ImageRandomCrop):
     beyond_dali = True
     devices = ("cpu",)
     decodes = False
-    tested_elsewhere = "tests/unit/pipeline/test_cache.py"
+    tested_elsewhere = "tests/unit/pipeline/caching/test_same_batches.py"
     arguments = (*RANDOM_WINDOW, *DECODING)
     inputs = (Input("images", layouts=("HWC",), doc="Whole pictures."), dataclasses.replace(ENCODED, name="rest"))
 

@@ -154,7 +154,7 @@ class ResizeWindow(ResizeNormalize):
     on_gpu = False
     takes_undecoded = False
     resizes = True
-    tested_elsewhere = "tests/unit/pipeline/test_cache.py"
+    tested_elsewhere = "tests/unit/pipeline/caching/test_places.py"
     arguments = (
         *(argument for argument in ResizeNormalize.arguments if argument.name != "normalize_arguments"),
         Arg("crop_node", "string"),

@@ -12,10 +12,17 @@ import pytest
 
 from dali_lab import fn, types
 from dali_lab.executor.caching.filling import SHARE, Filling, Way
-from tests.unit.pipeline import test_cache as cases
-from tests.unit.pipeline.test_cache import assert_same, kept, make, read, taken, validated
-
-any_disk, cache, root = cases.any_disk, cases.cache, cases.root
+from tests.unit.pipeline.caching.graphs import (
+    assert_same,
+    augmented,
+    kept,
+    make,
+    of_two_readers,
+    read,
+    taken,
+    trained,
+    validated,
+)
 
 
 def of_two_views(root: Path) -> Any:
@@ -26,7 +33,7 @@ def of_two_views(root: Path) -> Any:
     return *views, images, fn.cat(labels, labels), fn.coord_flip(fn.cast(images[0:2, 0:2, 0], dtype=types.FLOAT))
 
 
-@pytest.mark.parametrize("define", [validated, cases.trained, cases.augmented, cases.of_two_readers, of_two_views])
+@pytest.mark.parametrize("define", [validated, trained, augmented, of_two_readers, of_two_views])
 def test_same_batches_by_any_way(
     define: Callable[[Path], Any], root: Path, cache: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
