@@ -15,6 +15,7 @@ import { DRAG_EVENTS, onDrag } from './dropping';
 import { loadEditor, type Handle, type Listing, type Message, type OpenRequest } from './editor';
 import { KernelBar } from './kernelBar';
 import { followKeys, passOn } from './keys';
+import { sharePeople, type Awareness } from './people';
 import { GraphText } from './text';
 import { KernelTransport, type State } from './transport';
 
@@ -232,12 +233,20 @@ export class GraphPanel extends Widget {
         editor.panels.subscribe(tell),
         editor.view.watch('folded', tell),
         followKeys(commands, this.canvas.firstElementChild ?? this.canvas, editor),
+        ...this.together(editor),
       );
       this.onState(transport.state);
       tell();
     } finally {
       this.mounting = false;
     }
+  }
+
+  /** Shows the others who have the document open; what ends that. */
+  private together(editor: Handle['editor']): (() => void)[] {
+    const { model } = this.context;
+    const { awareness } = model.sharedModel as { awareness?: Awareness };
+    return model.collaborative && awareness ? [sharePeople(awareness, editor, this.node)] : [];
   }
 
   /** Opens a graph file as its own document, and a graph without a file as a new one, unless this one is empty. */

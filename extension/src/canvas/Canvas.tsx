@@ -23,6 +23,7 @@ import { clientPoint, nodeAt } from './hits';
 import { LinkEdge, type LinkEdgeType } from './LinkEdge';
 import { Menu } from './Menu';
 import { NodeCard } from './NodeCard';
+import { People } from './People';
 import { groupMenu, nodeMenu, noteMenu, paneMenu, selectionMenu } from './menus';
 import { GroupNode, NoteNode } from './Notes';
 import { SubgraphCard } from './SubgraphCard';
@@ -307,6 +308,7 @@ export function Canvas() {
       >
         <Background variant={BackgroundVariant.Dots} gap={24} size={1.25} />
         {panels.minimap && <Overview />}
+        <People />
       </ReactFlow>
       {menu && (
         <Menu

@@ -15,6 +15,7 @@ import { NoticeBoard, type NoticeOptions } from './noticeBoard';
 import { Observable, Slice } from './observable';
 import { oneAtATime } from './oneAtATime';
 import { Opening } from './opening';
+import type { Person } from './people';
 import { Permissions } from './permissions';
 import { browserPictures, type Pictures } from './pictures';
 import { Previews } from './previews';
@@ -107,6 +108,8 @@ export class Editor {
     size: 168,
     output: 0,
   });
+  /** The others who have the document open. */
+  readonly people = new Observable<readonly Person[]>([]);
   /** Graphs that gave way to others before they were saved, the latest first. */
   kept: Observable<readonly Kept[]> = new Observable<readonly Kept[]>([]);
   readonly jobs = new Slice<JobState>({
