@@ -151,15 +151,14 @@ def gallery(page: Any, server: AppServer) -> Recording:
     page.wait_for_load_state("networkidle")
     film = Recording(page, '[data-testid="gallery"]', quiet=500)
     film.take(1500)
-    for name, argument, places in (("rotate", "angle", (0.8, 0.2, 0.6)), ("hue", "hue", (0.9, 0.3))):
+    for name, argument, places in (("hue", "hue", (0.85, 0.2, 0.6)), ("gaussian-blur", "sigma", (0.7, 0.2))):
         film.click(page.get_by_test_id("gallery-search"), 100)
         page.keyboard.press("Control+A")
         for letter in name:
             page.keyboard.type(letter)
             film.take(110)
         film.click(page.locator(f'[data-testid="gallery-tile"][data-entry="{name}"] .tile-open'), 900)
-        after = page.locator('[data-testid="gallery-split"] img[alt="after"]').first
-        after.wait_for()
+        page.locator('[data-testid="gallery-entry"] img[alt="after"]').first.wait_for()
         film.take(600)
         control = page.locator(
             f'[data-testid="gallery-controls"] [data-argument="{argument}"] input[type="range"]'
