@@ -80,8 +80,7 @@ class Recording:
 
     def click(self, place: Any, shown: int = 600) -> None:
         self.move_to(place)
-        self.page.mouse.down()
-        self.page.mouse.up()
+        place.click()
         self.take(shown)
 
     def save(self, file: Path) -> None:
