@@ -377,6 +377,8 @@ class ChunkRunner:
         first, last = chunk.start if start is None else start, chunk.stop if stop is None else stop
         if step.operator.source and run.origins:
             return self._run_source(stage_run, step, first, last)
+        if step.gives_numbers and len(stage_run.chunks) > 1 and run.policy is None and not run.keep_going:
+            return [batch.take(slice(first, last)) for batch in self._numbers(stage_run, step)]
         for edge in step.inputs:
             inputs.append(self._fetch(run, stage, chunk, edge, first, last))
         connected = {name: self._fetch(run, stage, chunk, edge, first, last) for name, edge in step.connections.items()}
@@ -389,6 +391,16 @@ class ChunkRunner:
         call.stand_ins = chunk.stand_ins
         call.place = _place(stage_run, step, first)
         return run_operator(step.operator, call, inputs, step.outputs, check=not stage.whole)
+
+    def _numbers(self, stage_run: StageRun, step: Step) -> Sequence[Batch]:
+        """Numbers for all samples of a batch: a call for each chunk would cost more than drawing them."""
+        with stage_run.making:
+            found = stage_run.numbers.get(step.node.id)
+            if found is None:
+                call = self._calls.make(stage_run.run, stage_run.stage, step, [], {}, 0, stage_run.count)
+                call.place = _place(stage_run, step, 0)
+                found = stage_run.numbers[step.node.id] = run_operator(step.operator, call, [], step.outputs)
+            return found
 
     def _run_source(self, stage_run: StageRun, step: Step, start: int, stop: int) -> Sequence[Batch]:
         """Run a source on samples some of which stand at other positions than their own."""

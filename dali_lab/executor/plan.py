@@ -51,6 +51,11 @@ class Step:
         self.needed = [*self.inputs, *self.connections.values()]
 
     @property
+    def gives_numbers(self) -> bool:
+        """Whether it gives a number for each sample that depends on nothing but its place, as random operators do."""
+        return self.operator.makes_numbers and not self.needed and self.operator.values.get("shape") is None
+
+    @property
     def stream(self) -> str:
         """The device stream that it runs on: decoders have their own, to run ahead of the kernels."""
         return DECODE if self.node.device == "mixed" else COMPUTE

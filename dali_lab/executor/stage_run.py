@@ -92,6 +92,8 @@ class StageRun:
         Chunks that continue once all others have noted something.
     stood_in
         Bad samples in whose place a chunk had another one of its samples, with that one.
+    numbers
+        Results of nodes that give a number for each sample, made by the first chunk for all; `making` guards them.
     """
 
     def __init__(self, run: BatchRun, stage: Stage, count: int, chunk: int, done: Callable[[StageRun], None]) -> None:
@@ -107,6 +109,8 @@ class StageRun:
         self.notes = {step.node.id: Notes() for step in (*stage.steps, *stage.plain)} if several else {}
         self.waiting: list[Chunk] = []
         self.stood_in: dict[int, int] = {}
+        self.numbers: dict[str, Sequence[Batch]] = {}
+        self.making = threading.Lock()
         self.pending = 0
         self._lock = threading.Lock()
 
