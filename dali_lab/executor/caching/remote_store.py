@@ -43,25 +43,7 @@ class _Beginning:
 class RemoteStore(WrittenStore):
     """Keeps samples in a part of a cache folder in an object store.
 
-    Parameters
-    ----------
-    root
-        URL of the cache folder.
-    meaning
-        What the results are.
-    form
-        Of its rows.
-    limit
-        Most bytes of the whole folder.
-    samples
-        How many samples there are; 0 where it is not known.
-    exposed
-        For each edge whether its batches are outputs, which a program may write to.
-
-    Raises
-    ------
-    UnusableCacheError
-        If the folder cannot be used.
+    Arguments are those of :class:`~dali_lab.executor.caching.folder_store.FolderStore`; `root` is a URL.
     """
 
     def __init__(
