@@ -34,7 +34,11 @@ HOST = """async (state) => {
   };
   void listen();
 }"""
-PAGE = "<!doctype html><title>Host</title><body style='margin:0'><div id=cell></div>"
+PAGE = (
+    "<!doctype html><title>Host</title><body style='margin:0'>"
+    "<div style='display:flex'><div id=cell></div><p id=beside>beside it</p></div>"
+)
+"""The cell lies in a row, as in `ipywidgets.HBox`."""
 
 
 @dali_lab.pipeline_def(batch_size=4, num_threads=1, seed=3)
@@ -69,6 +73,8 @@ def test_model_is_all_that_the_widget_needs(browser: Any) -> None:
         page.evaluate(HOST, {"height": 500, "theme": "auto", "picture": editor.picture})
         tab.ready()
         tab.wait_for_pixels("resize", bool)
+        row = page.locator("#cell").bounding_box()["width"], page.locator("#beside").bounding_box()["width"]
+        assert row[0] > 1000 and row[1] > 20
 
         # Both ways: the keyboard changes the pipeline, and what Python sets is on the canvas.
         tab.node("resize").click(position={"x": 12, "y": 8})
