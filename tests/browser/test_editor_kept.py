@@ -1,7 +1,12 @@
-"""No work is lost: undo survives a reload, and a graph that another one replaces is kept with its undo."""
+"""No work is lost: undo survives a reload, a replaced graph is kept with its undo, and files go on elsewhere."""
 
 from __future__ import annotations
 
+import json
+import shutil
+from pathlib import Path
+
+from dali_lab.gallery.samples import photographs
 from tests.browser.conftest import App, Tab
 from tests.browser.test_editor import on_canvas, select, steady
 from tests.browser.test_panel_app import node_names
@@ -35,3 +40,30 @@ def test_undo_survives_a_reload_and_unsaved_graphs_are_kept(tab: Tab, app: App) 
     on_canvas(tab)
     page.keyboard.press("Control+z")
     steady(tab, lambda: "brightness_contrast" in node_names(tab), "the kept graph has lost its undo")
+
+
+def test_a_chosen_folder_beside_the_file_is_saved_by_its_short_path(tab: Tab, app: App, tmp_path: Path) -> None:
+    page = tab.page
+    shutil.copytree(photographs() / "food", tmp_path / "holidays" / "food")
+    page.locator('[data-node-id="reader"] [data-argument="file_root"] button').first.click()
+    dialog = page.get_by_role("dialog")
+    path = dialog.get_by_label("Path of a folder or file")
+    tab.wait(lambda: path.input_value() != "", "the folder is not listed")
+    path.fill(str(tmp_path))
+    path.press("Enter")
+    dialog.locator('[data-path$="/holidays"]').click()
+    dialog.get_by_role("button", name="Choose this folder").click()
+    reader = tab.node("reader").locator('[data-argument="file_root"]')
+    tab.wait(lambda: "holidays" in reader.inner_html(), "the node does not show the end of the path")
+    tab.still()
+    page.keyboard.press("Control+s")
+    name = tab.dialog("save").get_by_label("File name")
+    name.fill("mine")
+    name.press("Enter")
+    file = tmp_path / "mine.dali.json"
+    tab.wait(file.exists, "the graph is not saved")
+    assert json.loads(file.read_text())["nodes"]["reader"]["arguments"]["file_root"] == "./holidays"
+    page.locator('[data-command="export"]').first.click()
+    text = tab.dialog("export").get_by_test_id("export-text")
+    tab.wait(lambda: "holidays" in text.inner_text(), "there is no program")
+    assert str(tmp_path) not in text.inner_text()
