@@ -142,6 +142,13 @@ def test_random_draws_differ_and_boxes_are_drawn(wall: Tab) -> None:
     page.keyboard.press("Escape")
     page.wait_for_selector('[data-testid="gallery-wall"]')
 
+    # A search that begins over an entry goes on over the wall.
+    open_entry(wall, "brightness").wait_for()
+    page.get_by_test_id("gallery-search").click()
+    page.keyboard.type("blur")
+    page.wait_for_selector('[data-testid="gallery-wall"]')
+    assert page.get_by_test_id("gallery-search").input_value() == "blur"
+
 
 def test_an_augmentation_goes_into_the_graph_at_hand(wall: Tab, app: App) -> None:
     page = wall.page

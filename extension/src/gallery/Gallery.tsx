@@ -18,7 +18,8 @@ export function Gallery({ model }: { model: GalleryModel }) {
     if (!model.list.get()) void model.load();
   }, [model]);
   useEffect(() => {
-    root.current?.focus({ preventScroll: true });
+    // A search that is typed over an entry goes on over the wall.
+    if (!root.current?.querySelector('[type="search"]:focus')) root.current?.focus({ preventScroll: true });
   }, [place]);
 
   // Keys belong to the gallery while it is shown, not to the canvas under it.
@@ -26,7 +27,7 @@ export function Gallery({ model }: { model: GalleryModel }) {
     event.stopPropagation();
     if (event.key !== 'Escape') return;
     const target = event.target as HTMLElement;
-    if (target.matches('input, textarea, select')) target.blur();
+    if (target.matches('input:not([type="range"]), textarea, select')) target.blur();
     else if (place.page !== 'wall') model.go({ page: 'wall' });
     else model.host.close?.();
   };
