@@ -107,7 +107,8 @@ class Filling:
             self._looking.note(samples, looking)
             missing = samples - found
             if not missing:
-                self._credit += samples * (self._plain.seconds - self._found.seconds) if self._found.known else 0.0
+                if self._plain.known and self._found.known:
+                    self._credit += samples * (self._plain.seconds - self._found.seconds)
                 return Way.FOUND
             if not open_for_more or not self._pays():
                 return self._cheaper(samples, found)

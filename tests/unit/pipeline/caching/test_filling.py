@@ -101,6 +101,22 @@ def test_epochs_that_are_left() -> None:
     assert run(Filling(40, lambda: 2000), 2000, 40, 1.0, 1.9, 0.5)[-1][1] > 1000
 
 
+def test_new_samples_beside_a_full_cache() -> None:
+    """A run that finds everything owes nothing: what is new after that is kept as soon as its cost is known."""
+    filling = Filling(samples=lambda: 2000)
+    for _ in range(200):
+        assert filling.choose(10, 10, True, 0.01) is Way.FOUND
+        filling.found(10, 1.0)
+    ways = []
+    for _ in range(20):
+        ways.append(filling.choose(10, 0, True, 0.01))
+        if ways[-1] is Way.KEPT:
+            filling.kept(10, 10.4, 1.0, 0.0)
+        else:
+            filling.computed(10, 10.0)
+    assert ways.count(Way.KEPT) > 10
+
+
 def test_one_epoch_keeps_nothing(root: Path) -> None:
     pipeline = make(validated, root, cache="memory", cache_epochs=1)
     assert_same(taken(pipeline, 2), taken(make(validated, root), 2))
