@@ -129,9 +129,13 @@ def _chosen(name: str, value: object, known: Sequence[str]) -> str:
 def _described(name: str, value: object, kind: type) -> Any:
     for item in value if isinstance(value, (list, tuple)) else (value,):
         if item is not None and (not isinstance(item, kind) or isinstance(item, bool)):
-            raise ArgumentTypeError(f"takes {kind.__name__}, a list of it, or None; got {item!r}", argument=name)
-        if item is DALIDataType.NO_TYPE or (kind is int and isinstance(item, int) and item < 0):
-            raise ArgumentError(f"cannot be {item!r}", argument=name)
+            raise ArgumentTypeError(
+                f"must be either: {kind.__name__}, a list of it, or None; got {item!r}", argument=name
+            )
+        if item is DALIDataType.NO_TYPE:
+            raise ArgumentError("can't be a types.NO_TYPE", argument=name)
+        if kind is int and isinstance(item, int) and item < 0:
+            raise ArgumentError(f"must be non-negative, got {item}", argument=name)
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
 
 
