@@ -106,8 +106,9 @@ def _sample(operand: Operand, index: int) -> Array:
 
 def _together(out: Batch, operands: Sequence[Operand], batches: Sequence[Batch]) -> list[Array] | None:
     """Arrays over the whole chunk, the one to fill first; `None` where samples must be treated one by one."""
-    wholes = [each.whole() if isinstance(each, Batch) else each for each in (out, *operands)]
-    if all(array is not None for array in wholes):
+    found = (each.whole() if isinstance(each, Batch) else each for each in (out, *operands))
+    wholes = [array for array in found if array is not None]
+    if len(wholes) == 1 + len(operands):
         return [_aligned(array, each, out.ndim) for array, each in zip(wholes, (out, *operands), strict=True)]
     if not all(is_contiguous(batch) or is_small(batch) for batch in batches) or not is_contiguous(out):
         return None

@@ -133,7 +133,7 @@ class ListReader(Operator):
         """Whether a sample or file of this name is left out."""
         return bool(self.excluded) and plain(name) in self.excluded
 
-    def kept(self, size: int) -> npt.NDArray[np.int64] | None:
+    def kept_places(self, size: int) -> npt.NDArray[np.int64] | None:
         """Places in the list of the samples that are not left out; `None` where all are read.
 
         Raises
@@ -230,7 +230,7 @@ class ListSource(Source):
         reader = self._reader
         try:
             size = reader.opened()
-            self._kept = reader.kept(size)
+            self._kept = reader.kept_places(size)
             size = size if self._kept is None else len(self._kept)
             rows = reader.remote_rows()
             if rows is not None:
