@@ -92,7 +92,7 @@ class Recording:
             duration=times,
             loop=0,
             quality=72,
-            method=6,
+            method=4,
             minimize_size=True,
         )
         size = file.stat().st_size
