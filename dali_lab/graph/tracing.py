@@ -26,7 +26,6 @@ from dali_lab.model.errors import (
 from dali_lab.model.scalars import ScalarConstant
 from dali_lab.model.user_code import user_frame, user_line, user_stacklevel
 from dali_lab.schema.arguments import is_array
-from dali_lab.schema.op_schema import OpSchema
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 
@@ -175,6 +174,8 @@ def _check_places(
                 argument=key,
             )
     if device == "cpu" and any(node.device == "gpu" for node in nodes):
+        from dali_lab.schema.op_schema import OpSchema  # brings the reference, which a run does without
+
         schema = OpSchema(operator, operator.schema_name)
         for index, node in enumerate(nodes):
             if schema.GetInputDevice(index, node.device, device) != node.device == "gpu":

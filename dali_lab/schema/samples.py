@@ -28,15 +28,20 @@ def noise(shape: Sequence[int], dtype: npt.DTypeLike = np.uint8, seed: int = 0) 
 
 def picture(height: int, width: int, channels: int = 3, dtype: npt.DTypeLike = np.uint8, seed: int = 0) -> Array:
     """A smooth picture with an edge and a little noise, ``HWC``; floats go from 0 to 1."""
+    value, kind = _smooth(height, width, channels, seed), np.dtype(dtype)
+    result: Array = value.astype(kind) if kind.kind == "f" else (value * np.iinfo(kind).max).round().astype(kind)
+    return result
+
+
+@functools.cache
+def _smooth(height: int, width: int, channels: int, seed: int) -> Array:
     y, x = np.mgrid[0:height, 0:width].astype(np.float64)
     y, x = (y + 0.5) / height, (x + 0.5) / width
     planes = [0.5 + 0.45 * np.sin(2 * np.pi * ((1 + k) * x + (2 - k) * y + 0.13 * seed)) for k in range(channels)]
     value = np.stack(planes, -1)
     value[(x - 0.5) ** 2 + (y - 0.4) ** 2 < 0.06] *= 0.3
     value += np.random.default_rng([seed, height, width]).normal(0, 0.02, value.shape)
-    value = np.clip(value, 0, 1)
-    kind = np.dtype(dtype)
-    result: Array = value.astype(kind) if kind.kind == "f" else (value * np.iinfo(kind).max).round().astype(kind)
+    result: Array = np.clip(value, 0, 1)
     return result
 
 

@@ -177,7 +177,10 @@ class _Threads:
 
     def begin(self, works: Sequence[Callable[[], object]], urgent: bool) -> None:
         with self._arrived:
-            (self._work.extendleft if urgent else self._work.extend)(works)
+            if urgent:
+                self._work.extendleft(reversed(works))
+            else:
+                self._work.extend(works)
             for _ in range(min(len(self._work) - self._idle, self._most - self._count)):
                 self._count += 1
                 threading.Thread(target=self._run, name="dali-lab-request", daemon=True).start()

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 
-from dali_lab.gallery import load_gallery
+from dali_lab.gallery import Entry, Gallery, load_gallery
+from dali_lab.gallery.graphs import ENTRY_FILE
+from dali_lab.gallery.places import built_in_folder
 
-GALLERY = load_gallery()
+WAITING = "recipe-video-clips"
+READY = sorted(file.parent.name for file in built_in_folder().glob(f"*/{ENTRY_FILE}") if file.parent.name != WAITING)
+"""Names of the entries that can be shown; the entries themselves take seconds, which collecting has no use for."""
+
+
+@functools.cache
+def built_in() -> Gallery:
+    """The gallery, loaded once for the tests of a process."""
+    return load_gallery()
+
+
+@pytest.fixture
+def entry(request: pytest.FixtureRequest) -> Entry:
+    """The entry of a name."""
+    return built_in()[request.param]
 
 
 @pytest.fixture(scope="session")

@@ -24,22 +24,23 @@ from dali_lab.graph.verification import verify
 from dali_lab.schema.registry import find_operator
 from dali_lab.studio.gallery.drawing import Subject
 from dali_lab.studio.gallery.tiles import Tiles
-from tests.unit.gallery.conftest import GALLERY
+from tests.unit.gallery.conftest import READY, WAITING, built_in
 
 Array = npt.NDArray[Any]
-READY = [entry for entry in GALLERY if entry.waiting is None]
 SEEDS = (1, 11, 111)
 SAME = {"decode"}
 """Entries whose picture is meant to stay as it was."""
 
-each = pytest.mark.parametrize("entry", [pytest.param(entry, id=entry.name) for entry in READY])
+each = pytest.mark.parametrize("entry", READY, indirect=True)
 
 
 def test_the_gallery_is_whole() -> None:
-    assert not GALLERY.broken
-    assert len(GALLERY) >= 100
-    assert sum("recipe" in entry.tags for entry in GALLERY) >= 20
-    assert [entry.name for entry in GALLERY if entry.waiting] == ["recipe-video-clips"]
+    gallery = built_in()
+    assert not gallery.broken
+    assert len(gallery) >= 100
+    assert sum("recipe" in entry.tags for entry in gallery) >= 20
+    assert [entry.name for entry in gallery if entry.waiting] == [WAITING]
+    assert {entry.name for entry in gallery} == {*READY, WAITING}
 
 
 def run(entry: Entry, pictures: Path, seed: int) -> list[list[Array]]:
@@ -106,7 +107,7 @@ def test_an_entry_runs_and_changes_its_picture(entry: Entry, pictures: Path) -> 
 
 
 def test_decoding_gives_what_another_decoder_gives(pictures: Path) -> None:
-    decoded, encoded = run(GALLERY["decode"], pictures, 1)
+    decoded, encoded = run(built_in()["decode"], pictures, 1)
     for picture, data in zip(decoded, encoded, strict=True):
         other = cv2.imdecode(data, cv2.IMREAD_COLOR)
         assert other is not None
@@ -143,7 +144,7 @@ def check_library(entry: Entry, library: str) -> None:
 
 
 def test_controls_are_arguments_with_values_inside_their_ranges() -> None:
-    for entry in READY:
+    for entry in map(built_in().__getitem__, READY):
         for argument in entry.arguments:
             node = entry.graph[argument.node]
             declared = {arg.name: arg for arg in find_operator(node.op).arguments}
@@ -158,20 +159,20 @@ def test_controls_are_arguments_with_values_inside_their_ranges() -> None:
 
 def test_the_pictures_of_the_wall_are_those_of_the_graphs(tmp_path: Path) -> None:
     tiles = Tiles(tmp_path)
-    lacking = [entry.name for entry in READY if tiles.ready(entry) is None]
+    lacking = [name for name in READY if tiles.ready(built_in()[name]) is None]
     assert not lacking, "draw them with 'dali-lab gallery pictures'"
 
 
 def test_readers_leave_their_seed_to_the_pipeline() -> None:
-    for entry in GALLERY:
+    for entry in built_in():
         for node in entry.graph.nodes.values():
             assert not (node.op.startswith("readers.") and "seed" in node.arguments), entry.name
 
 
 def test_augmentations_follow_each_other() -> None:
-    first, second = GALLERY["rotate"], GALLERY["hsv"]
+    first, second = built_in()["rotate"], built_in()["hsv"]
     assert can_follow(first) and can_follow(second)
-    assert not can_follow(GALLERY["recipe-dino"])
+    assert not can_follow(built_in()["recipe-dino"])
     graph = chain(first, [second, first])
     verify(graph)
     assert len(graph.nodes) == len(first.graph.nodes) + len(fragment(second)) + len(fragment(first))
@@ -181,5 +182,5 @@ def test_augmentations_follow_each_other() -> None:
 
 
 def test_search() -> None:
-    assert "rotate" in {entry.name for entry in GALLERY.search("Rotation random")}
-    assert isinstance(GALLERY["rotate"].before, Edge)
+    assert "rotate" in {entry.name for entry in built_in().search("Rotation random")}
+    assert isinstance(built_in()["rotate"].before, Edge)

@@ -20,6 +20,8 @@ class _Torchvision:
     """torchvision's transforms, imported for the first test: that takes seconds."""
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)  # pytest asks, while it collects
         return getattr(import_torchvision(), name)
 
 
