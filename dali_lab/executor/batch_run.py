@@ -17,6 +17,7 @@ from dali_lab.graph.graph import Edge, bare
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import DaliLabError
+from dali_lab.model.waiting import wait_for
 from dali_lab.schema.source import Draw
 
 
@@ -216,6 +217,9 @@ class BatchRun:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until all is done or has failed; `False` if the time runs out first."""
+        if timeout is None:
+            wait_for(self.finished.wait)
+            return True
         return self.finished.wait(timeout)
 
     def outputs(self) -> list[Batch]:

@@ -15,6 +15,7 @@ from dali_lab.io.remote import cache
 from dali_lab.io.remote.requests import begin
 from dali_lab.io.remote.store import Info, Kind, StoreError
 from dali_lab.io.roots import limited, reach
+from dali_lab.model.waiting import wait_for
 
 WHOLE = -1
 """Count of bytes of a part that is the whole file."""
@@ -67,8 +68,9 @@ class _Request:
 
     def wait(self) -> memoryview | OSError:
         """The data, or the error of the file; other errors are raised."""
-        with self._pending:
-            result = self.result
+        wait_for(lambda seconds: self._pending.acquire(timeout=seconds))
+        self._pending.release()
+        result = self.result
         if isinstance(result, (memoryview, OSError)):
             return result
         assert result is not None

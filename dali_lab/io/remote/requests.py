@@ -10,13 +10,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future, InvalidStateError, wait
 from typing import TypeVar
 
 from dali_lab.io.locations import bucket_and_key, canonical, credentials_in
 from dali_lab.io.remote.store import Kind, Store, StoreError
 from dali_lab.model.errors import DaliLabError
 from dali_lab.model.extras import require
+from dali_lab.model.waiting import wait_for
 
 T = TypeVar("T")
 
@@ -140,7 +141,9 @@ def tried(url: str, work: Callable[[Store, str], T], stopped: Callable[[], bool]
     """
     if threading.current_thread() is threading.main_thread():
         # A library that waits in its own code does not notice Ctrl-C; waiting for another thread does.
-        return submit(functools.partial(_tried, url, work, stopped)).result()
+        future = submit(functools.partial(_tried, url, work, stopped))
+        wait_for(lambda seconds: wait([future], seconds).done)
+        return future.result()
     return _tried(url, work, stopped)
 
 
