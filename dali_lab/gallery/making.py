@@ -121,7 +121,7 @@ def subgraph_entry(document: Mapping[str, Any], node: str, gallery: Path, title:
     graph = json_file.from_document({**made, "pipeline": {"batch_size": 4, "seed": 42}})
     inside = ", ".join(dict.fromkeys(each.op for name, each in graph.nodes.items() if "/" in name))
     helps = found[1].get("summary") or f"A sub-graph of {inside}."
-    return new_entry(graph, gallery, name=found[0], title=title, helps=helps, hurts="Nobody has said so yet.")
+    return new_entry(graph, gallery, name=found[0], title=title, helps=helps)
 
 
 def _gives_data(op: str) -> bool:

@@ -226,7 +226,7 @@ class Operator:
         """
 
     def kept(self, what: str, key: Hashable, make: Callable[[], K]) -> K:
-        """What `make` gave when it was asked for last, if that was with the same key: batches are often alike."""
+        """The last result of `make`, if the key is the same: batches are often alike."""
         known = self._last.get(what)
         if known is None or known[0] != key:
             known = self._last[what] = (key, make())

@@ -46,7 +46,7 @@ class RecentCost:
 
     @property
     def seconds(self) -> float:
-        """What the sample in the middle took, 0 where nothing is known."""
+        """Cost of the sample in the middle, 0 where nothing is known."""
         left = sum(samples for _, samples in self._recent) / 2
         for seconds, samples in sorted(self._recent):
             left -= samples

@@ -229,7 +229,7 @@ class _Folding:
 
 
 def _bound(call: SubgraphCall, function: ast.FunctionDef | None) -> dict[str, Any]:
-    """What a call gave to the parameters of its function, in their order."""
+    """Values that a call gave to the parameters of its function, in their order."""
     plain = {f"input_{index}" if index else "input": value for index, value in enumerate(call.inputs)}
     if function is None:
         return {**plain, **call.arguments}

@@ -26,7 +26,7 @@ from tests.unit.pipeline.caching.graphs import (
 
 
 def of_two_views(root: Path) -> Any:
-    """What is kept is an output too, and its consumers tell each other of all samples."""
+    """The kept result is an output too, and its consumers tell each other of all samples."""
     encoded, labels = read(root)
     images = fn.decoders.image(encoded)
     views = [fn.random_resized_crop(images, size=(16, 16)) for _ in range(2)]
@@ -95,7 +95,7 @@ def test_no_epoch_takes_much_longer(kept: float, found: float) -> None:
 
 
 def test_epochs_that_are_left() -> None:
-    """What costs 0.9 once and gives 0.5 an epoch is kept where three epochs follow, not where one does."""
+    """A sample that costs 0.9 once and gives 0.5 an epoch is kept where many epochs follow, not where one does."""
     assert run(Filling(1, lambda: 2000), 2000, 1, 1.0, 1.9, 0.5)[-1][1] == 0
     assert run(Filling(2, lambda: 2000), 2000, 2, 1.0, 1.9, 0.5)[-1][1] < 100
     assert run(Filling(40, lambda: 2000), 2000, 40, 1.0, 1.9, 0.5)[-1][1] > 1000
