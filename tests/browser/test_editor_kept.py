@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 
+import pytest
+
 from dali_lab.gallery.samples import photographs
+from dali_lab.studio.document.folders import listing
+from dali_lab.studio.protocol.documents import Listing
 from tests.browser.conftest import App, Tab
 from tests.browser.test_editor import on_canvas, select, steady
 from tests.browser.test_panel_app import node_names
@@ -42,7 +47,14 @@ def test_undo_survives_a_reload_and_unsaved_graphs_are_kept(tab: Tab, app: App) 
     steady(tab, lambda: "brightness_contrast" in node_names(tab), "the kept graph has lost its undo")
 
 
-def test_a_chosen_folder_beside_the_file_is_saved_by_its_short_path(tab: Tab, app: App, tmp_path: Path) -> None:
+def test_a_chosen_folder_beside_the_file_is_saved_by_its_short_path(
+    tab: Tab, app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(path: Path, kinds: tuple[str, ...]) -> Listing:
+        time.sleep(0.3)  # a folder may be chosen before its files are shown
+        return listing(path, kinds)
+
+    monkeypatch.setattr("dali_lab.studio.requests.document.listing", slowly)
     page = tab.page
     shutil.copytree(photographs() / "food", tmp_path / "holidays" / "food")
     page.locator('[data-node-id="reader"] [data-argument="file_root"] button').first.click()

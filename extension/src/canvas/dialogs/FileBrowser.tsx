@@ -1,5 +1,5 @@
 /** The session's folders and files, to choose a path from. */
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { listFiles } from '../../core/files';
 import type { Listing } from '../../core/protocol';
 import { cutMiddle } from '../../core/values';
@@ -15,7 +15,8 @@ interface Properties {
   kinds: readonly string[];
   /** Files are shown whose names match. */
   names?: RegExp;
-  onFolder?: (path: string) => void;
+  /** The folder that is shown, or asked for; rejected where it cannot be listed. */
+  onFolder?: (path: Promise<string>) => void;
   onFile?: (path: string) => void;
 }
 
@@ -25,57 +26,63 @@ function sizeWords(bytes: number): string {
 
 export function FileBrowser({ start, kinds, names, onFolder, onFile }: Properties) {
   const editor = useEditor();
-  const [path, setPath] = useState<string | null>(start);
+  const asked = useRef(0);
   const [listing, setListing] = useState<Listing | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [typed, setTyped] = useState<string | null>(null);
   const recent = useValue(recentFolders);
   const wanted = kinds.join();
-  /** To a path as it was typed or dropped: a folder is listed, a file is taken. */
-  const go = (wish: string): void => {
-    const cleaned = wish.replace(/^file:\/\//, '').replace(/^"(.*)"$/, '$1');
-    listFiles(editor, cleaned, wanted.split(',')).then(
-      () => setPath(cleaned),
-      (error: unknown) => {
-        const folder = cleaned.replace(/[/\\][^/\\]*$/, '') || '/';
-        if (!onFile || folder === cleaned) setProblem((error as Error).message);
-        else
-          listFiles(editor, folder, ['any']).then(
-            ({ entries }) => {
-              const name = cleaned.slice(cleaned.search(/[^/\\]*$/));
-              const file = entries.find((entry) => entry.kind !== 'folder' && entry.name === name);
-              if (file) onFile(file.path);
-              else setProblem((error as Error).message);
-            },
-            () => setProblem((error as Error).message),
-          );
-      },
-    );
-  };
-
-  useEffect(() => {
-    let current = true;
-    listFiles(editor, path, wanted.split(',')).then(
+  /** The folder that is asked for is reported at once, as a promise: who chooses it need not wait to see its files. */
+  const show = (path: string | null, instead?: (error: Error) => void): void => {
+    const turn = ++asked.current;
+    const listed = listFiles(editor, path, wanted.split(','));
+    const folder = listed.then((found) => found.path);
+    folder.catch(() => undefined); // said below; nobody may choose it
+    onFolder?.(folder);
+    listed.then(
       (found) => {
-        if (!current) return;
+        if (turn !== asked.current) return;
         setListing(found);
         setTyped(null);
         if (path !== null) noteFolder(found.path);
         setProblem(null);
-        onFolder?.(found.path);
       },
       (error: unknown) => {
-        if (!current) return;
-        setProblem((error as Error).message);
-        if (path !== null) setPath(null);
+        if (turn !== asked.current) return;
+        if (listing) onFolder?.(Promise.resolve(listing.path));
+        else if (path !== null) show(null);
+        if (instead) instead(error as Error);
+        else setProblem((error as Error).message);
       },
     );
+  };
+  /** To a path as it was typed or dropped: a folder is listed, a file is taken. */
+  const go = (wish: string): void => {
+    const cleaned = wish.replace(/^file:\/\//, '').replace(/^"(.*)"$/, '$1');
+    const folder = cleaned.replace(/[/\\][^/\\]*$/, '') || '/';
+    show(cleaned, (error) => {
+      if (!onFile || folder === cleaned) setProblem(error.message);
+      else
+        listFiles(editor, folder, ['any']).then(
+          ({ entries }) => {
+            const name = cleaned.slice(cleaned.search(/[^/\\]*$/));
+            const file = entries.find((entry) => entry.kind !== 'folder' && entry.name === name);
+            if (file) onFile(file.path);
+            else setProblem(error.message);
+          },
+          () => setProblem(error.message),
+        );
+    });
+  };
+
+  useEffect(() => {
+    show(start);
     return () => {
-      current = false;
+      asked.current += 1;
     };
-    // `onFolder` only reports; asking again because it is another function would never end.
+    // Only the first folder is listed here; `show` and `start` change with every drawing.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [editor, path, wanted]);
+  }, [editor, wanted]);
 
   const shown = listing?.entries.filter(
     (entry) => entry.kind === 'folder' || !names || names.test(entry.name),
@@ -101,11 +108,11 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
           label={t('Up one folder')}
           large
           disabled={listing?.parent == null}
-          onClick={() => setPath(listing?.parent ?? null)}
+          onClick={() => show(listing?.parent ?? null)}
         >
           ↑
         </IconButton>
-        <IconButton label={t('Home folder')} large onClick={() => setPath('~')}>
+        <IconButton label={t('Home folder')} large onClick={() => show('~')}>
           ⌂
         </IconButton>
         <form
@@ -134,7 +141,7 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
             className="files-recent"
             aria-label={t('Recent folders')}
             value=""
-            onChange={(event) => setPath(event.target.value)}
+            onChange={(event) => show(event.target.value)}
           >
             <option value="">{t('Recent')}</option>
             {recent.map((each) => (
@@ -155,7 +162,7 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
             aria-selected="false"
             data-path={entry.path}
             onClick={() => {
-              if (entry.kind === 'folder') setPath(entry.path);
+              if (entry.kind === 'folder') show(entry.path);
               else onFile?.(entry.path);
             }}
           >

@@ -129,10 +129,15 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
+/** The folder a dialog's browser was last asked for; nothing where it cannot be listed, which the browser says. */
+function chosenFolder(folder: Promise<string> | null): Promise<string | null | undefined> {
+  return Promise.resolve(folder).catch(() => undefined);
+}
+
 export function SaveDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
   const { capabilities, file, title } = useValue(editor.session);
-  const [folder, setFolder] = useState<string | null>(null);
+  const folder = useRef<Promise<string> | null>(null);
   const [name, setName] = useState(
     file?.name ?? `${(title || 'pipeline').replace(/\.dali\.json$/, '').replace(/[^\w.-]+/g, '-')}.dali.json`,
   );
@@ -140,7 +145,9 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
   const start = file ? file.path.replace(/[/\\][^/\\]*$/, '') : null;
   const withEnding = /\.json$/.test(name) ? name : `${name}.dali.json`;
   const store = async (overwrite: boolean): Promise<void> => {
-    const path = folder === null ? withEnding : `${folder.replace(/[/\\]$/, '')}/${withEnding}`;
+    const chosen = await chosenFolder(folder.current);
+    if (chosen === undefined) return;
+    const path = chosen === null ? withEnding : `${chosen.replace(/[/\\]$/, '')}/${withEnding}`;
     const result = await save(editor, path, overwrite);
     if (result === 'saved') onClose();
     setExists(result === 'exists');
@@ -186,7 +193,7 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
         <FileBrowser
           start={start}
           kinds={['folder', 'graph']}
-          onFolder={setFolder}
+          onFolder={(path) => (folder.current = path)}
           onFile={(path) => setName(path.replace(/^.*[/\\]/, ''))}
         />
       )}
@@ -197,7 +204,7 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
 export function PathDialog() {
   const editor = useEditor();
   const picking = useValue(editor.prompts, ({ picking }) => picking);
-  const [folder, setFolder] = useState<string | null>(null);
+  const folder = useRef<Promise<string> | null>(null);
   if (!picking) return null;
   const close = (): void => editor.prompts.patch({ picking: null });
   const choose = (path: string): void => {
@@ -215,8 +222,11 @@ export function PathDialog() {
             <span className="spring" />
             <Button
               className="primary"
-              disabled={folder === null}
-              onClick={() => folder !== null && choose(folder)}
+              onClick={() =>
+                void chosenFolder(folder.current).then((path) => {
+                  if (path) choose(path);
+                })
+              }
             >
               {t('Choose this folder')}
             </Button>
@@ -227,7 +237,7 @@ export function PathDialog() {
       <FileBrowser
         start={picking.start}
         kinds={picking.folder ? ['folder', 'image'] : ['folder', 'any']}
-        onFolder={setFolder}
+        onFolder={(path) => (folder.current = path)}
         {...(picking.folder ? {} : { onFile: choose })}
       />
     </Dialog>
