@@ -174,13 +174,11 @@ def _check_places(
                 argument=key,
             )
     if device == "cpu" and any(node.device == "gpu" for node in nodes):
-        from dali_lab.schema.op_schema import OpSchema  # brings the reference, which a run does without
-
-        schema = OpSchema(operator, operator.schema_name)
         for index, node in enumerate(nodes):
-            if schema.GetInputDevice(index, node.device, device) != node.device == "gpu":
+            declared = operator.inputs[min(index, len(operator.inputs) - 1)]
+            if node.device == "gpu" and declared.device_for(device, node.device) != "gpu":
                 raise GraphError(
-                    f"input {index} ({schema.GetInputName(index)}) of an operator on the CPU is stored on incompatible"
+                    f"input {index} ({declared.name}) of an operator on the CPU is stored on incompatible"
                     ' device "gpu"; cpu() copies it'
                 )
 

@@ -23,20 +23,6 @@ _TYPES = {
 }
 
 
-_ALWAYS_ON_THE_CPU = {("reinterpret", 1), ("reshape", 1)}
-_ON_BOTH = {("filter", 1), ("filter", 2), ("slice", 1), ("slice", 2), ("warp_affine", 1)}
-"""Inputs that operators on a GPU take from the CPU too."""
-
-_ANYWHERE = {
-    (name, 0)
-    for name in (
-        "_shape", "copy", "full_like", "get_property", "ones_like", "random.beta", "random.coin_flip", "random.normal",
-        "random.uniform", "shapes", "zeros_like",
-    )
-} | {("cast_like", 1), ("random.choice", 1)}  # fmt: skip
-"""Inputs of which the shape or the type alone counts."""
-
-
 class OpSchema:
     """An operator's declaration: inputs, arguments, devices, documentation.
 
@@ -105,18 +91,16 @@ class OpSchema:
         Parameters
         ----------
         index
-            Number of the input; that of one which there is not is taken as any other.
+            Number of the input; one which there is not is taken as any other.
         actual_device
             Where the input is, if that is known.
         operator_device
             Where the operator runs.
         """
-        place = (self._operator.name, index)
-        if place in _ALWAYS_ON_THE_CPU:
-            return "cpu"
-        if place in _ANYWHERE or (place in _ON_BOTH and operator_device != "cpu"):
-            return actual_device or operator_device
-        return operator_device
+        inputs = self._operator.inputs
+        if index >= len(inputs):
+            return operator_device
+        return inputs[index].device_for(operator_device, actual_device)
 
     def GetArgumentNames(self, include_hidden: bool = False) -> list[str]:
         """The arguments, in the order of the alphabet; old names are not among them."""

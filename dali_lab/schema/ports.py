@@ -48,6 +48,9 @@ class Input:
         Whether it may be repeated (only the last one).
     replaces
         Arguments that it gives, and which must not be given besides.
+    device
+        Where its data is read, as NVIDIA DALI's schema says it: where the operator runs, always on the CPU, also from
+        the CPU by an operator on a GPU ("either"), or wherever it is, as only shape or type count ("any").
     """
 
     name: str
@@ -59,6 +62,15 @@ class Input:
     optional: bool = False
     variadic: bool = False
     replaces: tuple[str, ...] = ()
+    device: Literal["operator", "cpu", "either", "any"] = "operator"
+
+    def device_for(self, operator: str | None, actual: str | None = None) -> str | None:
+        """The device that data is read on, by an operator on the device `operator`, if the data is on `actual`."""
+        if self.device == "cpu":
+            return "cpu"
+        if self.device == "any" or (self.device == "either" and operator != "cpu"):
+            return actual or operator
+        return operator
 
     def __post_init__(self) -> None:
         if self.dtypes is not None:

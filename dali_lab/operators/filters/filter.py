@@ -42,10 +42,16 @@ class Filter(Operator):
             dtypes=DTYPES,
             doc="Images, volumes or sequences of whole numbers of 8 or 16 bits, FLOAT16 or FLOAT.",
         ),
-        Input("filter", kind="tensor", doc="The window of each sample: FLOAT, with two axes, for volumes three."),
+        Input(
+            "filter",
+            kind="tensor",
+            device="either",
+            doc="The window of each sample: FLOAT, with two axes, for volumes three.",
+        ),
         Input(
             "fill_value",
             kind="tensor",
+            device="either",
             doc="For ``border='constant'``: the value outside, one number of the data's type for each sample.",
             optional=True,
         ),

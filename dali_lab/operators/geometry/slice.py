@@ -27,9 +27,14 @@ class Slice(Cutting):
     inputs = (
         Input("data", kind="any", doc="Tensors of any type and layout."),
         Input(
-            "anchor", kind="tensor", doc="Start of the window in the order of the axes.", optional=True, replaces=BOUNDS
+            "anchor",
+            kind="tensor",
+            device="either",
+            doc="Start of the window in the order of the axes.",
+            optional=True,
+            replaces=BOUNDS,
         ),
-        Input("shape", kind="tensor", doc="Extent of the window.", optional=True),
+        Input("shape", kind="tensor", device="either", doc="Extent of the window.", optional=True),
     )
     outputs = (Output("data", kind="any", doc="The window, of `dtype`, with the layout of the input."),)
     cpu_inputs = (1, 2)

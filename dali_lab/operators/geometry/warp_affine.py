@@ -24,7 +24,13 @@ class WarpAffine(Warping):
     name = "warp_affine"
     inputs = (
         IMAGES,
-        Input("mtx", kind="tensor", doc="The matrix of each sample, in place of the argument.", optional=True),
+        Input(
+            "mtx",
+            kind="tensor",
+            device="either",
+            doc="The matrix of each sample, in place of the argument.",
+            optional=True,
+        ),
     )
     arguments = (
         numbers("matrix", (), "The matrix, row by row.", per_frame=True, important=True),

@@ -17,7 +17,7 @@ from dali_lab.schema.ports import INTEGERS
 _QUICKLY_DRAWN = 4096
 """Most numbers of a sample that are drawn even when memory is planned: they may be arguments of other nodes."""
 NUMBERS = (*INTEGERS, FLOAT, FLOAT64)
-SHAPE_LIKE = Input("shape_like", kind="any", doc="A batch whose shapes the result takes.", optional=True)
+SHAPE_LIKE = Input("shape_like", kind="any", doc="A batch whose shapes the result takes.", device="any", optional=True)
 SHAPE = integers("shape", None, "Shape of each sample; a single number if not given.", tensor=True)
 
 

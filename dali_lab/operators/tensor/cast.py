@@ -102,7 +102,7 @@ class CastLike(Operator):
     name = "cast_like"
     inputs = (
         Input("data", kind="tensor", doc="Tensors to convert."),
-        Input("like", kind="tensor", doc="Tensors whose type is taken; nothing else of them matters."),
+        Input("like", kind="tensor", device="any", doc="Tensors whose type is taken; nothing else of them matters."),
     )
     outputs = (
         Output(

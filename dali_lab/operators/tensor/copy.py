@@ -18,7 +18,7 @@ class Copy(Operator):
 
     name = "copy"
     outputs = (Output("output", doc="The samples of the input."),)
-    inputs = (Input("data", kind="any", doc="Any tensors."),)
+    inputs = (Input("data", kind="any", device="any", doc="Any tensors."),)
     on_gpu = True
     example = ">>> fn.copy(images)"
 
@@ -38,7 +38,7 @@ class GetProperty(Operator):
 
     name = "get_property"
     title = "Property"
-    inputs = (Input("data", kind="any", doc="Any tensors."),)
+    inputs = (Input("data", kind="any", device="any", doc="Any tensors."),)
     outputs = (Output("property", kind="tensor", doc="One-dimensional UINT8: the text's bytes."),)
     on_gpu = True
     arguments = (

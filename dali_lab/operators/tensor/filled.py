@@ -18,7 +18,7 @@ from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output,
 
 _SHAPE = integers("shape", None, "Shape of the output; a scalar if not given.", tensor=True, important=True)
 _LAYOUT = Arg("layout", "layout", None, "Axis names of the output.")
-_LIKE = Input("data_like", kind="tensor", doc="Tensors whose shape, type and layout are taken.")
+_LIKE = Input("data_like", kind="tensor", device="any", doc="Tensors whose shape, type and layout are taken.")
 
 
 class _Filled(Operator):

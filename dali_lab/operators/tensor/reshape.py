@@ -24,6 +24,7 @@ _INPUTS = (
     Input(
         "shape_input",
         kind="tensor",
+        device="cpu",
         doc="The wanted shapes, one-dimensional integers; excludes `shape`.",
         optional=True,
         replaces=("shape", "rel_shape"),

@@ -200,7 +200,7 @@ _DTYPE = Arg("dtype", "dtype", dtypes.INT64, "Type of the numbers.", choices=_SH
 
 
 class _ShapeBase(Operator):
-    inputs = (Input("data", kind="any", doc="Any tensors."),)
+    inputs = (Input("data", kind="any", device="any", doc="Any tensors."),)
     on_gpu = True
     hidden = True
 
