@@ -89,7 +89,7 @@ def test_decoded_where_others_look(define: Definition) -> None:
     assert_same(define, JPEG)
 
 
-@pytest.mark.skipif(not resample_planes.AVAILABLE, reason="this processor has no AVX-512 with VBMI")
+@pytest.mark.skipif(not resample_planes.AVAILABLE, reason="this processor has no AVX-512")
 def test_training_goes_through_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     done = []
     both = decode_resize.decode_resize_normalize
@@ -131,7 +131,7 @@ def test_time_is_the_decoders() -> None:
     assert table["N"]["seconds"] > 0
 
 
-@pytest.mark.skipif(not resample_planes.AVAILABLE, reason="this processor has no AVX-512 with VBMI")
+@pytest.mark.skipif(not resample_planes.AVAILABLE, reason="this processor has no AVX-512")
 def test_threads_that_share_a_chunk_make_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     helped = []
     share = ThreadPool.share

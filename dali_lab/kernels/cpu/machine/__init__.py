@@ -3,7 +3,7 @@
 Kernels are Python functions that Numba compiles, and nothing else in them knows the processor, LLVM or Numba's
 inside. Where that was measurably too slow, the exception lives in this folder, behind functions that a kernel calls:
 
-- `vectors`, in ``*_vectors.py``: LLVM code for vectors, for planes that of AVX-512 with VBMI. Instead: the kernels for
+- `vectors`, in ``*_vectors.py``: LLVM code for vectors, for planes that of AVX-512. Instead: the kernels for
   any dtype and number of channels, and loops in Python.
 - `jpeg`, in ``jpeg.py``: structures of libjpeg-turbo in memory, and ``setjmp``. Instead: the other decoders of
   :mod:`dali_lab.codecs.backends`.

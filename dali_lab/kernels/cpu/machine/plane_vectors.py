@@ -1,8 +1,9 @@
-"""Loops over the three planes of a picture in vectors of sixteen columns, written as LLVM code for AVX-512 with VBMI.
+"""Loops over the three planes of a picture in vectors of sixteen columns, written as LLVM code for AVX-512.
 
-One instruction of VBMI takes any sixteen of 64 bytes apart into sixteen lanes, with bytes of a constant around each.
-Around a byte ``b``, those of ``2**23`` make the float32 ``2**23 + b``, and ``fma(w, 2**23 + b, -w * 2**23)`` is
-``w * b`` rounded once: the product that all of resampling is made of, with no conversion before it.
+One instruction of AVX-512 VBMI takes any sixteen of 64 bytes apart into sixteen lanes, with bytes of a constant around
+each; without VBMI two do it, one for the words and one for the bytes in them. Around a byte ``b``, those of ``2**23``
+make the float32 ``2**23 + b``, and ``fma(w, 2**23 + b, -w * 2**23)`` is ``w * b`` rounded once: the product that all of
+resampling is made of, with no conversion before it.
 
 Addresses are integers, lengths are in pixels, pitches in bytes. Rows have at least :data:`STEP` pixels: they are worked
 on so many at a time, the last ones once more where their number is no multiple of it.
@@ -10,6 +11,7 @@ on so many at a time, the last ones once more where their number is no multiple 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import binding, ir  # type: ignore[import-untyped]
@@ -23,6 +25,7 @@ from dali_lab.kernels.cpu.machine.emission import (
     load,
     loop,
     of_integers,
+    shuffle,
     splat,
     steps,
     store,
@@ -48,23 +51,61 @@ _floats, _words = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(_i32, LANE
 _bytes = ir.VectorType(_byte, REACH)
 _LARGE = 2.0**23
 _LARGE_BYTES = ir.Constant(_bytes, [0, 0, 0, 0x4B] * LANES)
+_OWN_WORD = ir.Constant(_words, [0, 4, 8, 12] * 4)
+"""The first byte of each word among the sixteen that an instruction takes bytes from."""
 _LOWEST = ir.Constant(ir.VectorType(ir.IntType(1), REACH), [1, 0, 0, 0] * LANES)
+
+
+def _has(*names: str) -> bool:
+    features = binding.get_host_cpu_features()
+    return all(features.get(name, False) for name in names)
+
+
+_VBMI = _has("avx512vbmi")
 
 
 def available() -> bool:
     """Whether this processor has the instructions."""
-    features = binding.get_host_cpu_features()
-    return all(features.get(name, False) for name in ("avx512f", "avx512bw", "avx512vl", "avx512vbmi", "fma"))
+    return _has("avx512f", "avx512bw", "avx512vl", "fma")
 
 
 def _constant(value: float) -> Value:
     return ir.Constant(_floats, [value] * LANES)
 
 
+def _picked(builder: Builder, source: Value, places: Value) -> Value:
+    """The bytes at 64 places, without VBMI among each sixteen by themselves."""
+    name = "llvm.x86.avx512.permvar.qi.512" if _VBMI else "llvm.x86.avx512.pshuf.b.512"
+    return called(builder, name, _bytes, [source, builder.bitcast(places, _bytes)])
+
+
+def _moved(builder: Builder, source: Value, words: Value) -> Value:
+    """Sixteen words of 64 bytes."""
+    moved = called(builder, "llvm.x86.avx512.permvar.si.512", _words, [builder.bitcast(source, _words), words])
+    return builder.bitcast(moved, _bytes)
+
+
 def _large(builder: Builder, source: Value, places: Value) -> Value:
-    """``2**23 + b`` for the bytes of `source` whose places are the lowest bytes of sixteen words."""
-    picked = called(builder, "llvm.x86.avx512.permvar.qi.512", _bytes, [source, builder.bitcast(places, _bytes)])
-    return builder.bitcast(builder.select(_LOWEST, picked, _LARGE_BYTES), _floats)
+    """``2**23 + b`` for the bytes whose places are the lowest bytes of sixteen words, as for :func:`_picked`."""
+    return builder.bitcast(builder.select(_LOWEST, _picked(builder, source, places), _LARGE_BYTES), _floats)
+
+
+def _picker(builder: Builder, places: Value) -> Callable[[Value], Value]:
+    """From 64 bytes to ``2**23 + b`` for those at sixteen places, 0 to 63."""
+    if _VBMI:
+        return lambda source: _large(builder, source, places)
+    words = builder.lshr(places, ir.Constant(_words, [2] * LANES))
+    own = builder.add(builder.and_(places, ir.Constant(_words, [3] * LANES)), _OWN_WORD)
+    return lambda source: _large(builder, _moved(builder, source, words), own)
+
+
+def _sixteen(builder: Builder, source: Value, begin: int) -> tuple[Value, list[list[int]]]:
+    """Bytes to pick those of sixteen pixels from that lie in `source` from byte `begin` on, and their places."""
+    if _VBMI:
+        return source, [[begin + CHANNELS * pixel + c for pixel in range(LANES)] for c in range(CHANNELS)]
+    words = [min(begin // 4 + CHANNELS * (word // 4) + word % 4, LANES - 1) for word in range(LANES)]
+    places = [[CHANNELS * (pixel % 4) + c for pixel in range(LANES)] for c in range(CHANNELS)]
+    return _moved(builder, source, ir.Constant(_words, words)), places
 
 
 def _plus(builder: Builder, total: Value, factor: Value, offset: Value, large: Value) -> Value:
@@ -104,11 +145,17 @@ def split_bytes(builder: Builder, row: Value, out: Value, pitch: Value, pixels: 
         for line in range(2):
             _ask_for(builder, add(builder, start, _AHEAD + 64 * line))
         goal = builder.add(out, place)
-        for channel in range(CHANNELS):
-            taken = [CHANNELS * pixel + channel for pixel in range(STEP)]
-            lanes = [at if at < REACH else at + 2 * REACH - CHANNELS * STEP for at in taken]
-            mask = ir.Constant(ir.VectorType(_i32, STEP), lanes)
-            store(builder, builder.shuffle_vector(left, right, mask), goal)
+        if _VBMI:
+            taken = [[CHANNELS * pixel + channel for pixel in range(STEP)] for channel in range(CHANNELS)]
+            lanes = [[at if at < REACH else at + 2 * REACH - CHANNELS * STEP for at in each] for each in taken]
+        else:  # four pixels of a channel become a word, then these are put in order
+            grouped = [CHANNELS * pixel + channel for channel in range(CHANNELS) for pixel in range(4)] + [0] * 4
+            order = ir.Constant(_bytes, grouped * 4)
+            left = _picked(builder, _sixteen(builder, left, 0)[0], order)
+            right = _picked(builder, _sixteen(builder, right, REACH - CHANNELS * LANES)[0], order)
+            lanes = [[16 * (p // 4) + 4 * channel + p % 4 for p in range(STEP)] for channel in range(CHANNELS)]
+        for each in lanes:
+            store(builder, shuffle(builder, left, right, each), goal)
             goal = builder.add(goal, pitch)
 
     steps(builder, pixels, STEP, body)
@@ -146,9 +193,9 @@ def across_bytes(
             at = builder.add(first, k)
             factor = load(builder, _tap(builder, weights, at), _floats, 64)
             offset = builder.fmul(factor, _constant(-_LARGE))
-            picked = load(builder, _tap(builder, places, at), _words, 64)
+            large = _picker(builder, load(builder, _tap(builder, places, at), _words, 64))
             return [
-                _plus(builder, total, factor, offset, _large(builder, source, picked))
+                _plus(builder, total, factor, offset, large(source))
                 for total, source in zip(totals, sources, strict=True)
             ]
 
@@ -178,11 +225,6 @@ def sum_planes(
         Addresses of ``int64[count]`` addresses of rows, and of ``float32[count]``.
     """
     shift = CHANNELS * STEP - REACH
-    places = []
-    for half in range(2):
-        begin = CHANNELS * LANES * half - shift * half
-        lanes = [[begin + CHANNELS * pixel + c for pixel in range(LANES)] for c in range(CHANNELS)]
-        places.append([ir.Constant(_words, values) for values in lanes])
 
     def body(place: Value) -> None:
         offset = builder.mul(place, _i64(CHANNELS))
@@ -196,9 +238,10 @@ def sum_planes(
             for half in range(2):
                 source = load(builder, add(builder, row, shift * half), _bytes)
                 _ask_for(builder, add(builder, row, shift * half + _AHEAD))
+                source, places = _sixteen(builder, source, (CHANNELS * LANES - shift) * half)
                 for channel in range(CHANNELS):
                     total = totals[CHANNELS * half + channel]
-                    large = _large(builder, source, places[half][channel])
+                    large = _large(builder, source, ir.Constant(_words, places[channel]))
                     results.append(_plus(builder, total, factor, minus, large))
             return results
 
