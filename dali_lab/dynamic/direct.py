@@ -166,7 +166,7 @@ class DirectCall:
                 raise
             raise explained from error
         if timed:
-            self._seconds = (time.thread_time() - began) / count
+            self._seconds = (time.thread_time() - began) / max(count, 1)
         self._runs += 1
         return [results[index] for index in self._wanted]
 

@@ -56,6 +56,7 @@ class Reader(Operator):
         self._shard = int(arguments.get("shard_id") or 0)
         self._shards = int(arguments.get("num_shards") or 1)
         self._stays = bool(arguments.get("stick_to_shard"))
+        self._taken = 0  # runs of the pipeline in this epoch
         self._pipeline: Pipeline | None = None
         self._made_for: int | None = None
         self._keys: list[str] | None = None
@@ -90,10 +91,11 @@ class Reader(Operator):
         return self._epoch(size, ctx)
 
     def _epoch(self, size: int | None, ctx: EvalContext | None = None, taken: int = 0) -> Iterator[Any]:
-        """An epoch, or the rest of one of which a number of items were taken before."""
+        """An epoch, or the rest of one behind so many runs of the pipeline."""
+        self._taken = taken
         if size is not None:
-            return self._items(size, ctx, Batch, taken)
-        return self._items(1, ctx, lambda found: Tensor._holding(found._batch), taken)
+            return self._items(size, ctx, Batch)
+        return self._items(1, ctx, lambda found: Tensor._holding(found._batch))
 
     def get_metadata(self, batch_size: int | None = None) -> dict[str, Any]:
         """Sizes of the epoch, with and without filling up, and the shard."""
@@ -140,15 +142,17 @@ class Reader(Operator):
             self._define(pipeline)
         return pipeline.num_outputs, self._keys
 
-    def _items(
-        self, size: int, ctx: EvalContext | None, wrapped: Callable[[TensorList], Value], taken: int = 0
-    ) -> Iterator[Any]:
-        """The items of an epoch of which a number were taken before."""
+    def _items(self, size: int, ctx: EvalContext | None, wrapped: Callable[[TensorList], Value]) -> Iterator[Any]:
+        """The items that are left of the epoch, without those whose samples were all left out as bad."""
         pipeline = self._open(size, ctx)
         padded = pipeline.reader_meta("reader")["epoch_size_padded"]
         whole = (self._shard + 1) * padded // self._shards - self._shard * padded // self._shards
-        for _ in range(taken * size, whole, size):
-            made = map(wrapped, pipeline.run())
+        while self._taken * size < whole:
+            outputs = pipeline.run()
+            self._taken += 1
+            if not len(outputs[0]):
+                continue
+            made = map(wrapped, outputs)
             yield tuple(made) if self._keys is None else dict(zip(self._keys, made, strict=True))
         if not self._stays:
             self._shard = (self._shard + 1) % self._shards

@@ -73,7 +73,7 @@ class Reader(tn.BaseNode[dict[str, Data]]):  # type: ignore[misc, unused-ignore]
             raise ValueError(f"{len(names)} output_names for the {count} outputs of {reader_type.__qualname__}")
         self._names = names
         self._epoch: Iterator[Any] | None = None
-        self._shard = self._taken = 0
+        self._shard = 0
 
     def _made(self) -> _Reader:
         return self._type(**self._arguments)
@@ -89,7 +89,6 @@ class Reader(tn.BaseNode[dict[str, Data]]):  # type: ignore[misc, unused-ignore]
         if self._epoch is None:
             raise RuntimeError("the node was not reset before its first use")
         found = next(self._epoch)
-        self._taken += 1
         return dict(zip(self._names, found.values() if isinstance(found, dict) else found, strict=True))
 
     def reset(self, initial_state: State | None = None) -> None:
@@ -101,24 +100,24 @@ class Reader(tn.BaseNode[dict[str, Data]]):  # type: ignore[misc, unused-ignore]
             If the state is none of such a node.
         """
         super().reset(initial_state)
-        self._taken = 0
+        taken = 0
         if initial_state:
             try:
-                state, shard, taken = (initial_state[key] for key in ("reader", "shard", "taken"))
+                state, shard, taken = initial_state["reader"], int(initial_state["shard"]), int(initial_state["taken"])
                 self._reader = self._made()
                 self._reader.set_state(state)
-                self._reader._shard, self._taken = int(shard), int(taken)
+                self._reader._shard = shard
             except (KeyError, TypeError, ValueError) as error:
                 raise ValueError(f"this is not a state of a reader's node ({error!r})") from error
         self._shard = self._reader._shard
-        self._epoch = self._reader._epoch(self._batch_size, taken=self._taken)
+        self._epoch = self._reader._epoch(self._batch_size, taken=taken)
         self._reader._open(self._batch_size or 1, None)
 
     def get_state(self) -> State:
         """The position behind what was given last, as plain JSON values."""
         if not self._arguments["enable_checkpointing"]:
             return {}
-        return {"reader": self._reader.get_state(), "shard": self._shard, "taken": self._taken}
+        return {"reader": self._reader.get_state(), "shard": self._shard, "taken": self._reader._taken}
 
     def get_metadata(self) -> dict[str, Any]:
         """Sizes of the epoch, with and without filling up, and the shard."""

@@ -157,22 +157,24 @@ class DALIServer:
         return self._pipe.bad_samples
 
     def _checkpoint(self) -> bytes | None:
-        """The state of the pipeline behind the last batch that was taken; `None` where it draws no random numbers.
+        """The state of the pipeline behind the last batch that was taken; `None` where batches do not depend on it.
 
         Raises
         ------
         ValueError
             If it is not known.
         """
-        if not self._pipe._built().engine.seeds:
+        runner = self._pipe._built()
+        if not runner.engine.seeds and all(isinstance(source, FedInput) for source in runner.sources.values()):
             return None
+        kind = "draws random numbers" if runner.engine.seeds else "has sources of its own"
         if not self._proxy.deterministic:
             raise ValueError(
-                "the pipeline draws random numbers, and batches reach it in another order than they are taken in:"
+                f"the pipeline {kind}, and batches reach it in another order than they are taken in:"
                 " only a DALIServer with deterministic=True has an exact state"
             )
         if not self._pipe.enable_checkpointing:
-            raise ValueError("the pipeline draws random numbers, and was made without enable_checkpointing=True")
+            raise ValueError(f"the pipeline {kind}, and was made without enable_checkpointing=True")
         return self._pipe.checkpoint()
 
     def _go_on_from(self, checkpoint: bytes | None) -> None:

@@ -18,8 +18,8 @@ class StatefulDataLoader(_StatefulDataLoader[Any]):  # type: ignore[misc, unused
     """torchdata's ``StatefulDataLoader`` over a server, its first argument, which it starts if it is not running.
 
     The state holds that of the loader, its sampler and its workers, and that of the pipeline. Where the pipeline draws
-    random numbers, batches have to reach it in the order in which they are taken, and its state has to be known: the
-    server needs ``deterministic=True``, and its pipeline ``enable_checkpointing=True``.
+    random numbers or has sources of its own, batches have to reach it in the order in which they are taken, and its
+    state has to be known: the server needs ``deterministic=True``, and its pipeline ``enable_checkpointing=True``.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class StatefulDataLoader(_StatefulDataLoader[Any]):  # type: ignore[misc, unused
         Raises
         ------
         ValueError
-            If the pipeline draws random numbers, and the server is not deterministic or the pipeline was made without
-            ``enable_checkpointing=True``.
+            If the pipeline draws random numbers or has sources of its own, and the server is not deterministic or the
+            pipeline was made without ``enable_checkpointing=True``.
         """
         checkpoint = self.dali_server._checkpoint()
         return {

@@ -134,6 +134,10 @@ def proxied(workers: int, *, random: bool = True, deterministic: bool = True, ch
     with pipeline:
         data = fn.external_source(name="numbers")
         pipeline.set_outputs(data + fn.random.uniform(range=(0.0, 0.5)) if random else data * 2)
+    return served(pipeline, workers, deterministic)
+
+
+def served(pipeline: Pipeline, workers: int, deterministic: bool = True) -> Any:
     server = proxy.DALIServer(pipeline, deterministic=deterministic)
     prefetch = 3 if workers else None
     return proxy.StatefulDataLoader(
@@ -157,6 +161,28 @@ def test_a_loader_with_workers_and_a_proxy_goes_on_exactly(workers: int, random:
         assert taken(iter(fresh), COUNT) == rest
         whole.dali_server.stop_thread()
         fresh.dali_server.stop_thread()
+
+
+def with_own_source(deterministic: bool = True) -> Any:
+    pipeline = Pipeline(4, 2, None, enable_checkpointing=True)
+    with pipeline:
+        own = fn.external_source(source=lambda info: np.float32([info.idx_in_epoch]), batch=False)
+        pipeline.set_outputs(fn.external_source(name="numbers")[:1] + 100 * own)
+    return served(pipeline, 0, deterministic)
+
+
+def test_the_state_holds_sources_of_the_pipeline_itself() -> None:
+    torch.manual_seed(3)
+    whole = with_own_source()
+    taken(batches := iter(whole), 2)
+    state = whole.state_dict()
+    # Samples of the sixth batch are three: a source by samples gives as many as are asked for, four.
+    rest = taken(batches, 3)
+    fresh = with_own_source()
+    fresh.load_state_dict(state)
+    assert taken(iter(fresh), 3) == rest
+    with pytest.raises(ValueError, match="sources of its own"):
+        with_own_source(deterministic=False).state_dict()
 
 
 def test_a_state_that_cannot_be_exact_is_refused() -> None:

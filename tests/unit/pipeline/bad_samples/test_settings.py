@@ -140,3 +140,20 @@ def test_dynamic_mode_says_that_labels_are_the_programs(folder: Path) -> None:
     reader = ndd.readers.File(files=[*files[:2], str(folder / "gone")], on_error="replace")
     names = [[int(label.cpu()) for label in labels] for _, labels in reader.next_epoch(batch_size=3)]
     assert names == [[0, 1, 0]]
+
+
+def test_readers_of_dynamic_mode_leave_out_samples_and_whole_batches(folder: Path) -> None:
+    _, files = damaged(PLAIN, folder)
+    gone = str(folder / "gone")
+    for size in (None, 2):
+        reader = ndd.readers.File(files=[files[0], files[2], gone, gone, files[3]], on_error="skip")
+        epochs = [[(label + 1).cpu() for _, label in reader.next_epoch(batch_size=size)] for _ in range(2)]
+        labels = [[int(each) for label in epoch for each in ([label] if size is None else label)] for epoch in epochs]
+        # Batches go on into the next epoch: behind 0 1 | . . | 4 0 that one begins with its second sample.
+        assert labels == [[0 + 1, 1 + 1, 4 + 1], [1, 2, 5]] if size is None else [[1, 2, 5, 1], [2, 5, 1, 2]]
+
+
+def test_calls_of_dynamic_mode_take_batches_without_samples() -> None:
+    empty = ndd.as_batch(np.zeros((0, 3), np.uint8))
+    for _ in range(6):  # the first ones of a call are timed
+        assert ndd.cast(empty, dtype=ndd.float32).batch_size == 0
