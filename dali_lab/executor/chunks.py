@@ -16,18 +16,17 @@ from dali_lab.executor.caching.filling import Filling, Way
 from dali_lab.executor.caching.gathering import gathered
 from dali_lab.executor.caching.recall import CachedChunk, CachedSteps
 from dali_lab.executor.calls import Calls
-from dali_lab.executor.failures import explain, named_sample
+from dali_lab.executor.failures import explain
 from dali_lab.executor.pace import Effort, Pace
-from dali_lab.executor.plan import Stage, Step
+from dali_lab.executor.plan import Stage
 from dali_lab.executor.pool import InlinePool, ThreadPool
-from dali_lab.executor.stage_run import Chunk, StageRun, same_kind
-from dali_lab.executor.standing_in import let_stand_in
+from dali_lab.executor.stage_run import Chunk, StageRun
+from dali_lab.executor.steps import StepRunner
+from dali_lab.executor.tolerance import Tolerance
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
-from dali_lab.model.errors import DaliLabError, UnlikeSampleError
 from dali_lab.schema.call import Wait
-from dali_lab.schema.running import run_operator
 
 Table = npt.NDArray[np.int64]
 
@@ -93,7 +92,7 @@ class ChunkRunner:
         self._pool = pool
         self._pace = Pace(threads)
         self._calls = calls
-        self._host = host
+        self._tolerance = Tolerance(StepRunner(pool, self._pace, calls, host), self._run_chunk)
         self._watch = watch
 
     def start(self, run: BatchRun, stage: Stage, count: int, done: Callable[[StageRun], None]) -> None:
@@ -237,7 +236,7 @@ class ChunkRunner:
             inputs: list[Batch] = []
             began = time.perf_counter()
             try:
-                results = self._run_tolerantly(stage_run, chunk, step, inputs)
+                results = self._tolerance.run(stage_run, chunk, step, inputs)
             except Wait:
                 chunk.position = position
                 stage_run.waiting.append(chunk)
@@ -264,176 +263,6 @@ class ChunkRunner:
                 self._watch(run, step.node.id, results, chunk.stop - chunk.start)
         return _State.DONE
 
-    def _run_tolerantly(
-        self, stage_run: StageRun, chunk: Chunk, step: Step, inputs: list[Batch]
-    ) -> Sequence[Batch] | None:
-        """Run one step on a chunk; fills `inputs`.
-
-        Samples that fail are noted as bad where the policy says so, and their rows in the results mean nothing. `None`
-        where nothing is left to do for the chunk.
-        """
-        run, stage = stage_run.run, stage_run.stage
-        results: Sequence[Batch] | None
-        draw = run.draws.get(step.node.id)
-        if draw is not None and draw.lost and not chunk.alone:
-            chunk.lost = {row: draw.lost[row] for row in range(chunk.start, chunk.stop) if row in draw.lost}
-            if len(chunk.lost) == chunk.stop - chunk.start:
-                return self._go_on_without_lost(stage_run, chunk, step, inputs, None)
-        try:
-            results = self._run_step(stage_run, chunk, step, inputs)
-        except Exception as error:  # the policy says whether it makes samples bad
-            explained = explain(error, stage.blamed(error, step).node, inputs, chunk.start)
-            if isinstance(error, Wait) or not run.covers(explained):
-                raise
-            assert isinstance(explained, DaliLabError)
-            if chunk.alone:
-                chunk.error = explained
-                return None
-            if stage.whole:
-                if named_sample(explained, chunk.start, chunk.stop) is None:
-                    raise
-                run.note_bad(stage, explained.sample or 0, explained)
-                return None
-            results = self._run_rest(stage_run, chunk, step, explained)
-        return self._go_on_without_lost(stage_run, chunk, step, inputs, results) if chunk.lost else results
-
-    def _go_on_without_lost(
-        self, stage_run: StageRun, chunk: Chunk, step: Step, inputs: list[Batch], results: Sequence[Batch] | None
-    ) -> Sequence[Batch] | None:
-        """Note the lost samples of a chunk as bad; `None` where nothing is left to do for the chunk."""
-        run, stage = stage_run.run, stage_run.stage
-        for row, lost in chunk.lost.items():
-            explain(lost, stage.blamed(lost, step).node, inputs, chunk.start)
-            if not run.covers(lost):
-                raise lost
-            run.note_bad(stage, row, lost)
-        every = len(chunk.lost) == chunk.stop - chunk.start
-        chunk.lost.clear()
-        let_stand_in(stage_run, chunk, step)
-        return None if every or stage.whole else results
-
-    def _run_rest(self, stage_run: StageRun, chunk: Chunk, step: Step, error: DaliLabError) -> Sequence[Batch] | None:
-        """Run a step that failed on a chunk on the samples that it takes, and note the others as bad."""
-        run, stage = stage_run.run, stage_run.stage
-        for edge in step.inputs:
-            undecoded = chunk.local[edge].undecoded if edge in chunk.local else None
-            if undecoded is not None:
-                chunk.local[edge] = undecoded.decode()
-        pieces: dict[int, Sequence[Batch]] = {}
-        failed = [(chunk.start, chunk.stop, error)]
-        while failed:
-            start, stop, error = failed.pop()
-            row = named_sample(error, start, stop)
-            if row is None and stop - start == 1:
-                row = start
-            if row is not None:
-                run.note_bad(stage, row, error)
-                rest = [(start, row), (row + 1, stop)]
-            else:
-                # An error about the first sample that differs from those before it tells where to cut.
-                sample = error.sample if isinstance(error, UnlikeSampleError) else None
-                middle = sample if sample is not None and start < sample < stop else (start + stop) // 2
-                rest = [(start, middle), (middle, stop)]
-            for begin, end in rest:
-                inputs: list[Batch] = []
-                try:
-                    if begin < end:
-                        pieces[begin] = self._run_step(stage_run, chunk, step, inputs, begin, end)
-                except Exception as other:
-                    explained = explain(other, stage.blamed(other, step).node, inputs, begin)
-                    if isinstance(other, Wait) or not run.covers(explained):
-                        raise
-                    assert isinstance(explained, DaliLabError)
-                    failed.append((begin, end, explained))
-        if not pieces:
-            return None
-        starts = sorted(pieces)
-        columns = list(zip(*(pieces[start] for start in starts), strict=True))
-        if not all(same_kind(batch, column[0]) for column in columns for batch in column):
-            # Which of them are right is seen when the other chunks have ended.
-            for row in range(chunk.start, chunk.stop):
-                self._run_chunk(stage_run, Chunk(chunk.index, row, row + 1))
-            return None
-        order = np.zeros(chunk.stop - chunk.start, np.int64)
-        done = 0
-        for start in starts:
-            count = len(pieces[start][0]) if pieces[start] else 0
-            order[start - chunk.start : start - chunk.start + count] = np.arange(done, done + count)
-            done += count
-        return [Batch.concat(column).take(order) for column in columns]
-
-    def _run_step(
-        self,
-        stage_run: StageRun,
-        chunk: Chunk,
-        step: Step,
-        inputs: list[Batch],
-        start: int | None = None,
-        stop: int | None = None,
-    ) -> Sequence[Batch]:
-        """Run one step on a chunk, or on some samples of it; fills `inputs`."""
-        run, stage = stage_run.run, stage_run.stage
-        part = start is not None
-        first, last = chunk.start if start is None else start, chunk.stop if stop is None else stop
-        if step.operator.source and run.origins:
-            return self._run_source(stage_run, step, first, last)
-        if step.gives_numbers and len(stage_run.chunks) > 1 and run.policy is None and not run.keep_going:
-            return [batch.take(slice(first, last)) for batch in self._numbers(stage_run, step)]
-        for edge in step.inputs:
-            inputs.append(self._fetch(run, stage, chunk, edge, first, last))
-        connected = {name: self._fetch(run, stage, chunk, edge, first, last) for name, edge in step.connections.items()}
-        call = self._calls.make(run, stage, step, inputs, connected, first, last)
-        size = self._pace.part_size(id(stage))
-        call.sharing = functools.partial(chunk.effort.share, self._pool, last - first, size)
-        call.defer = step.taker is not None and not (run.keep_going or part) and step.taker.ready_for_undecoded()
-        call.notes = stage_run.notes.get(step.node.id)
-        call.lost = None if run.policy is None or chunk.alone else chunk.lost
-        call.stand_ins = chunk.stand_ins
-        call.place = _place(stage_run, step, first)
-        return run_operator(step.operator, call, inputs, step.outputs, check=not stage.whole)
-
-    def _numbers(self, stage_run: StageRun, step: Step) -> Sequence[Batch]:
-        """Numbers for all samples of a batch: a call for each chunk would cost more than drawing them."""
-        with stage_run.making:
-            found = stage_run.numbers.get(step.node.id)
-            if found is None:
-                call = self._calls.make(stage_run.run, stage_run.stage, step, [], {}, 0, stage_run.count)
-                call.place = _place(stage_run, step, 0)
-                found = stage_run.numbers[step.node.id] = run_operator(step.operator, call, [], step.outputs)
-            return found
-
-    def _run_source(self, stage_run: StageRun, step: Step, start: int, stop: int) -> Sequence[Batch]:
-        """Run a source on samples some of which stand at other positions than their own."""
-        run, stage = stage_run.run, stage_run.stage
-        pieces: list[Sequence[Batch]] = []
-        while start < stop:
-            origin = run.origins.get(start)
-            count = 1
-            while origin is None and start + count < stop and start + count not in run.origins:
-                count += 1
-            at = start if origin is None else origin.row
-            call = self._calls.make(run, stage, step, [], {}, at, at + count, None if origin is None else origin.draws)
-            call.place = _place(stage_run, step, start)
-            pieces.append(run_operator(step.operator, call, [], step.outputs, check=not stage.whole))
-            start += count
-        return pieces[0] if len(pieces) == 1 else [Batch.concat(column) for column in zip(*pieces, strict=True)]
-
-    def _fetch(self, run: BatchRun, stage: Stage, chunk: Chunk, edge: Edge, start: int, stop: int) -> Batch:
-        """Samples of a chunk on an edge; the whole batch where the stage sees all of it."""
-        if edge in chunk.local:
-            batch = chunk.local[edge]
-            if (start, stop) == (chunk.start, chunk.stop):
-                return batch
-            return batch.take(slice(start - chunk.start, stop - chunk.start))
-        batch = self._host(run, edge)
-        if stage.whole:
-            return batch
-        absent = run.missing.get(edge)
-        if absent:
-            shift = sum(1 for i in absent if i < start)
-            return batch.take(slice(start - shift, stop - shift))
-        return batch.take(slice(start, stop)) if len(batch) != stop - start or start else batch
-
 
 def _interleaved(
     found: CachedChunk, missing: Table, made: Mapping[Edge, Batch], edges: Sequence[Edge]
@@ -453,25 +282,6 @@ def _interleaved(
             raise ValueError("the samples differ in layout")
         joined[edge] = Batch.concat(pieces).take(order)
     return joined
-
-
-Place = Callable[[int, npt.NDArray[np.int64], DALIDataType, str], Batch | None]
-
-
-def _place(stage_run: StageRun, step: Step, start: int) -> Place | None:
-    """The function that offers memory for the outputs of a step on samples from `start` on.
-
-    It does not reference the chunk: undecoded pictures that are left to a later step may keep the call.
-    """
-    places, node = stage_run.places, step.node.id
-    if not places:
-        return None
-
-    def place(output: int, shapes: npt.NDArray[np.int64], dtype: DALIDataType, layout: str) -> Batch | None:
-        placement = places.get(Edge(node, output))
-        return placement.place(start, shapes, dtype, layout) if placement is not None else None
-
-    return place
 
 
 def _lacks(run: BatchRun, chunk: Chunk, edge: Edge) -> bool:

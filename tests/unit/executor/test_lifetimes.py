@@ -9,7 +9,7 @@ import numpy as np
 
 from dali_lab import Pipeline, fn
 from dali_lab.codecs.encoding import encode_jpeg
-from dali_lab.executor.chunks import Chunk
+from dali_lab.executor.stage_run import Chunk
 from dali_lab.schema.samples import picture
 
 
