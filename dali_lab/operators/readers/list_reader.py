@@ -61,12 +61,23 @@ AFTER_EPOCH = (
 )
 """Arguments of readers that can shuffle their list in each epoch."""
 
+FILES_AFTER_EPOCH = (
+    flag(
+        "shuffle_after_epoch",
+        "Shuffle the order of the files anew in each epoch; samples keep their order in them, so that reading goes"
+        " straight on. It goes with `random_shuffle`.",
+    ),
+    AFTER_EPOCH[1],
+)
+"""Arguments of readers of files with many samples."""
+
 
 class ListReader(Operator):
     """A reader that knows the list of its samples before it reads them.
 
     A subclass declares :data:`READER` among its arguments, and :data:`AFTER_EPOCH` if it may shuffle its list in each
-    epoch. `run` finds the places of its samples in the list in ``call.ticket``, for the whole batch.
+    epoch, or :data:`FILES_AFTER_EPOCH` with :meth:`files_of` if the order of its files. `run` finds the places of its
+    samples in the list in ``call.ticket``, for the whole batch.
 
     Attributes
     ----------
@@ -103,6 +114,11 @@ class ListReader(Operator):
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """The files of samples, by their places in the list; empty where there are none."""
         return ()
+
+    def files_of(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int] | None:
+        """The number of the file of each sample, and how many files there are, where `shuffle_after_epoch` shuffles
+        files; they follow each other in the list."""
+        return None
 
     def sample_names(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Names that tell samples apart wherever they stand in the list, as in exclude lists."""
@@ -221,6 +237,7 @@ class ListSource(Source):
         self._seed = seed
         self._checkpointing = checkpointing
         self._kept: npt.NDArray[np.int64] | None = None
+        self._parts: npt.NDArray[np.int64] | None = None
         self._look_ahead: LookAhead | None = None
         self._rest: RestOfEpoch | None = None
         self._followed: Iterator[int] | None = None
@@ -232,6 +249,9 @@ class ListSource(Source):
             size = reader.opened()
             self._kept = reader.kept_places(size)
             size = size if self._kept is None else len(self._kept)
+            if reader.values.get("shuffle_after_epoch"):
+                found = reader.files_of(np.arange(size) if self._kept is None else self._kept)
+                self._parts = None if found is None else np.bincount(found[0], minlength=found[1])
             rows = reader.remote_rows()
             if rows is not None:
                 from dali_lab.operators.readers.look_ahead import LookAhead
@@ -264,6 +284,7 @@ class ListSource(Source):
             pad_last_batch=reader.value("pad_last_batch"),
             checkpointing=self._checkpointing,
             shuffle_list=reader.shuffles_list,
+            parts=self._parts,
         )
 
     def follow(self, places: npt.NDArray[np.int64]) -> None:

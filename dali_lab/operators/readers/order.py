@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.kernels.seed_sequence import seed_sequence
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers import walk
-from dali_lab.operators.readers.shuffling import LIST_SEED_OF_DALI, shuffle_once, shuffle_pass
+from dali_lab.operators.readers.shuffling import LIST_SEED_OF_DALI, Reshuffling, shuffle_once
 from dali_lab.operators.readers.walk import Walk
 
 Indices = npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ class ReaderOrder:
     reader goes on with the next shard, or with its own again if it sticks to it. With `random_shuffle`, the list is
     shuffled once, the same for all shards, and then each sample is drawn from a buffer that holds the next
     `initial_fill` of the list; those of one epoch are drawn before those of the next. With `shuffle_after_epoch` the
-    list is shuffled anew in each epoch, the same for all shards.
+    list, or the order of the files that it consists of, is shuffled anew in each epoch, the same for all shards.
 
     Parameters
     ----------
@@ -52,6 +52,9 @@ class ReaderOrder:
         NVIDIA DALI does so in pipelines with checkpoints.
     shuffle_list
         Shuffle the list before `random_shuffle` draws from the buffer; readers of record files do not.
+    parts
+        Numbers of samples of the files that follow each other in the list, ``int64[P]``: `shuffle_after_epoch` shuffles
+        their order, and goes with `random_shuffle`.
 
     Raises
     ------
@@ -74,6 +77,7 @@ class ReaderOrder:
         pad_last_batch: bool = False,
         checkpointing: bool = False,
         shuffle_list: bool = True,
+        parts: Indices | None = None,
     ) -> None:
         if num_shards < 1:
             raise ArgumentError(f"must be at least 1, not {num_shards}", argument="num_shards")
@@ -87,7 +91,7 @@ class ReaderOrder:
             raise ArgumentError(f"must be at least 1, not {initial_fill}", argument="initial_fill")
         if shuffle_after_epoch and stick_to_shard:
             raise ArgumentError("excludes stick_to_shard", argument="shuffle_after_epoch")
-        if shuffle_after_epoch and random_shuffle:
+        if shuffle_after_epoch and random_shuffle and parts is None:
             raise ArgumentError("excludes random_shuffle", argument="shuffle_after_epoch")
         self.size = size
         self.num_shards = num_shards
@@ -95,13 +99,13 @@ class ReaderOrder:
         self.stick_to_shard = stick_to_shard or shuffle_after_epoch
         self.pad_last_batch = pad_last_batch
         self._seed = seed
-        self._list_seed = LIST_SEED_OF_DALI if shuffle_after_epoch_seed is None else int(shuffle_after_epoch_seed)
+        self._reshuffling: Reshuffling | None = None
+        if shuffle_after_epoch:
+            list_seed = LIST_SEED_OF_DALI if shuffle_after_epoch_seed is None else int(shuffle_after_epoch_seed)
+            self._reshuffling = Reshuffling(list_seed, checkpointing, parts)
         self._shuffle_list = random_shuffle and shuffle_list
-        self._after_epoch = shuffle_after_epoch
-        self._from_start = checkpointing
         self._setup = [
             size, num_shards, shard_id, int(self.stick_to_shard), int(random_shuffle), int(pad_last_batch),
-            int(shuffle_after_epoch), int(checkpointing), self._list_seed,
         ]  # fmt: skip
         self._plain = not (random_shuffle or shuffle_after_epoch or pad_last_batch or num_shards > 1)
         self._ahead = 0
@@ -188,9 +192,8 @@ class ReaderOrder:
             raise ValueError("the saved state of the reader is damaged")
         self._begin()
         self._in_line = False
-        if self._after_epoch and epoch:
-            for number in range(epoch + 1 if self._from_start else 2, epoch + 2):
-                shuffle_pass(self._walk.order, number, self._list_seed, self._from_start)
+        if self._reshuffling is not None:
+            self._reshuffling.advance(self._walk.order, epoch + 1)
         shard = self.shard_id if self.stick_to_shard else (self.shard_id + epoch) % self.num_shards
         state = self._walk.state
         state[walk.CURSOR] = self.size * shard // self.num_shards
@@ -226,7 +229,7 @@ class ReaderOrder:
 
         Only a list that is shuffled in each epoch depends on it.
         """
-        return number if self._after_epoch else 0
+        return number if self._reshuffling is not None else 0
 
     def begin_epoch(self, engine: int, number: int) -> None:
         """Go on with an epoch, from the state of the engine with which it begins.
@@ -265,11 +268,8 @@ class ReaderOrder:
             raise ValueError("the saved state is damaged")
         self._begin(room)
         self._in_line = False
-        passes = int(values[walk.PASS])
-        if self._after_epoch and passes > 1:
-            first = passes if self._from_start else 2
-            for number in range(first, passes + 1):
-                shuffle_pass(self._walk.order, number, self._list_seed, self._from_start)
+        if self._reshuffling is not None:
+            self._reshuffling.advance(self._walk.order, int(values[walk.PASS]))
         where = self._walk
         where.state[:] = values
         if spans:
@@ -288,9 +288,9 @@ class ReaderOrder:
         order = np.arange(self.size, dtype=np.int64)
         if self._shuffle_list:
             shuffle_once(order)
-        if self._after_epoch:
-            shuffle_pass(order, 1, self._list_seed, self._from_start)
-        self._walk = Walk(self._setup, order, room or self._buffer_size)
+        if self._reshuffling is not None:
+            self._reshuffling.shuffle(order, 1)
+        self._walk = Walk(self._setup, order, room or self._buffer_size, self._reshuffling)
         state = self._walk.state
         state[walk.CURSOR] = self.size * self.shard_id // self.num_shards
         state[walk.PASS] = 1

@@ -7,6 +7,7 @@ swapped by one as soon as it is ready.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,10 +41,46 @@ def shuffle_once(order: Indices) -> None:
     _swap_pairs(order, np.array(both, np.uint64))
 
 
-def shuffle_pass(order: Indices, number: int, seed: int, from_start: bool) -> None:
-    """Shuffle the list of samples as ``shuffle_after_epoch`` does when reading begins for the `number`-th time."""
-    if from_start:
-        order[:] = np.arange(len(order))
+@dataclass(frozen=True)
+class Reshuffling:
+    """The shuffling of a list in each epoch, ``shuffle_after_epoch``.
+
+    Parameters
+    ----------
+    seed
+        The same for all shards.
+    from_start
+        Shuffle the original list in each epoch, not that of the epoch before.
+    parts
+        Numbers of samples of the files that follow each other in the list: whole files are shuffled then, always from
+        the start, and samples keep their order in them. `None` shuffles samples.
+    """
+
+    seed: int = LIST_SEED_OF_DALI
+    from_start: bool = False
+    parts: Indices | None = None
+
+    def shuffle(self, order: Indices, number: int) -> None:
+        """Shuffle the list as it is when reading begins for the `number`-th time."""
+        if self.parts is None:
+            if self.from_start:
+                order[:] = np.arange(len(order))
+            _shuffle_pass(order, number, self.seed)
+            return
+        files = np.arange(len(self.parts))
+        _shuffle_pass(files, number, self.seed)
+        counts = self.parts[files]
+        shifts = (np.cumsum(self.parts) - self.parts)[files] - (np.cumsum(counts) - counts)
+        order[:] = np.arange(len(order)) + np.repeat(shifts, counts)
+
+    def advance(self, order: Indices, passes: int) -> None:
+        """Shuffle a list that was shuffled once as it is after that many passes."""
+        first = passes if self.from_start or self.parts is not None else 2
+        for number in range(max(first, 2), passes + 1):
+            self.shuffle(order, number)
+
+
+def _shuffle_pass(order: Indices, number: int, seed: int) -> None:
     draw = Engine64((seed + (number << 32)) % (1 << 64)).random_raw
     pairs = _pairs(len(order), lambda: int(_below(draw, np.array([2], np.uint64), wide=True)[0]), order)
     first = np.array(pairs, np.uint64)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.operators.readers.shuffling import shuffle_pass
+from dali_lab.operators.readers.shuffling import Reshuffling
 
-SIZE, SHARDS, SHARD, STICK, SHUFFLE, PAD, AFTER_EPOCH, FROM_START, LIST_SEED = range(9)
+SIZE, SHARDS, SHARD, STICK, SHUFFLE, PAD = range(6)
 """Places in the configuration: see :class:`dali_lab.operators.readers.order.ReaderOrder`."""
 
 CURSOR, PASS, VIRTUAL, READ, RETURNED, LAST, ENGINE, FILLED, HEAD, SPANS, CONSUMED, BEGUN_WITH = range(12)
@@ -54,7 +54,9 @@ class Walk:
     state
         ``STATE_LENGTH`` numbers.
     order
-        The list, changed by ``AFTER_EPOCH``.
+        The list, shuffled anew in each epoch where there is a `reshuffling`.
+    reshuffling
+        How that is done.
     buffer
         Samples that were read and not yet given out; all of it is in use once it was filled.
     spans
@@ -62,10 +64,13 @@ class Walk:
         length of the buffer they are places in it.
     """
 
-    def __init__(self, setup: list[int], order: npt.NDArray[np.int64], buffer_size: int) -> None:
+    def __init__(
+        self, setup: list[int], order: npt.NDArray[np.int64], buffer_size: int, reshuffling: Reshuffling | None = None
+    ) -> None:
         self.setup = setup
         self.state = [0] * STATE_LENGTH
         self.order = order
+        self.reshuffling = reshuffling
         self.buffer = [0] * buffer_size
         self.spans = [[0, 0] for _ in range(spans_of(setup, buffer_size))]
 
@@ -209,8 +214,8 @@ class Walk:
         if cursor >= (self._shard_start(setup[SHARD] + 1) if setup[STICK] else setup[SIZE]):
             cursor = self._shard_start(setup[SHARD]) if setup[STICK] else 0
             state[PASS] += 1
-            if setup[AFTER_EPOCH]:
-                shuffle_pass(self.order, state[PASS], setup[LIST_SEED], bool(setup[FROM_START]))
+            if self.reshuffling is not None:
+                self.reshuffling.shuffle(self.order, state[PASS])
         state[CURSOR] = cursor
         return sample
 

@@ -38,6 +38,7 @@ def some(tmp_path: Path) -> dict[str, Any]:
         {"num_shards": 3, "shard_id": 2, "stick_to_shard": True, "random_shuffle": True, "initial_fill": 4},
         {"num_shards": 2, "pad_last_batch": True, "read_ahead": True},
         {"dont_use_mmap": True},
+        {"shuffle_after_epoch": True, "shuffle_after_epoch_seed": 2, "num_shards": 2, "random_shuffle": True},
     ],
     ids=str,
 )

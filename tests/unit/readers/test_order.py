@@ -94,7 +94,7 @@ def test_long_lists(size: int, mode: dict[str, Any]) -> None:
     assert [order.next_batch(5000).tolist() for _ in range(15)] == theirs
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [*MODES, {"shuffle_after_epoch": True, "parts": np.array([9, 0, 4, 12])}])
 @pytest.mark.parametrize("checkpointing", [False, True])
 @pytest.mark.parametrize("taken", [0, 1, 5, 40])
 def test_going_on_from_a_state(mode: dict[str, Any], checkpointing: bool, taken: int) -> None:
@@ -188,5 +188,5 @@ def test_long_lists_are_swapped_by_a_kernel_to_the_same_order(size: int, monkeyp
         monkeypatch.setattr(shuffling, "_MANY", many)
         shuffled.append(np.arange(size))
         shuffling.shuffle_once(shuffled[-1])
-        shuffling.shuffle_pass(shuffled[-1], 2, 5, from_start=False)
+        shuffling.Reshuffling(seed=5).shuffle(shuffled[-1], 2)
     assert np.array_equal(*shuffled) and sorted(shuffled[0]) == list(range(size))

@@ -97,6 +97,7 @@ def read(
         {"dont_use_mmap": True},
         {"dont_use_mmap": True, "use_o_direct": True},
         {"lazy_init": True, "read_ahead": True},
+        {"shuffle_after_epoch": True, "shuffle_after_epoch_seed": 1, "num_shards": 2, "pad_last_batch": True},
     ],
     ids=str,
 )

@@ -81,11 +81,13 @@ def agree(batch_size: int = 4, batches: int = 3, **arguments: Any) -> None:
         {"num_shards": 4, "shard_id": 3, "pad_last_batch": True, "random_shuffle": True, "seed": 9},
         {"dont_use_mmap": True},
         {"lazy_init": True, "read_ahead": True},
+        {"shuffle_after_epoch": True, "num_shards": 3, "shard_id": 1},
+        {"shuffle_after_epoch": True, "shuffle_after_epoch_seed": 4, "random_shuffle": True, "initial_fill": 3},
     ],
     ids=str,
 )
 def test_three_epochs_in_the_order_of_dali(archives: list[str], arguments: dict[str, Any]) -> None:
-    agree(4, 13, paths=archives, ext=["jpg", "cls"], **arguments)
+    agree(4, 13, paths=[*archives, *archives], ext=["jpg", "cls"], **arguments)
 
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
@@ -247,14 +249,21 @@ def test_wrong_arguments(archives: list[str], tmp_path: Path) -> None:
         refused(("paths", "Permission denied"), paths=archives, ext="jpg")
 
 
+@pytest.mark.parametrize("after_epoch", [False, True])
 @pytest.mark.parametrize(("first", "second"), [(dali_lab, dali), (dali, dali_lab)], ids=["here", "there"])
-def test_one_goes_on_where_the_other_was(archives: list[str], first: Any, second: Any) -> None:
+def test_one_goes_on_where_the_other_was(archives: list[str], first: Any, second: Any, after_epoch: bool) -> None:
     def make(package: Any, saved: bytes | None = None) -> Any:
         settings = {"seed": 9, "enable_checkpointing": True, "checkpoint": saved}
         with package.Pipeline(4, 2, None, **settings) as pipeline:
             pipeline.set_outputs(
                 package.fn.readers.webdataset(
-                    paths=archives, ext="cls", random_shuffle=True, initial_fill=5, num_shards=2, name="Reader"
+                    paths=archives,
+                    ext="cls",
+                    random_shuffle=True,
+                    initial_fill=5,
+                    num_shards=2,
+                    name="Reader",
+                    shuffle_after_epoch=after_epoch,
                 )
             )
         pipeline.build()

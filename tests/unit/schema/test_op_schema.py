@@ -21,6 +21,14 @@ def test_schemas_say_what_those_of_nvidia_dali_say(name: str) -> None:
         assert ours.HasArgumentDefaultValue(argument) == theirs.HasArgumentDefaultValue(argument), argument
 
 
+def test_operators_take_all_arguments_of_nvidia_dali() -> None:
+    for name in {*oracle.RegisteredCPUOps(), *oracle.RegisteredGPUOps(), *oracle.RegisteredMixedOps()}:
+        ours = backend.TryGetSchema(name)
+        if ours is not None:
+            theirs = oracle.GetSchema(name).GetArgumentNames()
+            assert not set(theirs) - set(ours.GetArgumentNames(include_hidden=True)) - {"preserve_name"}, name
+
+
 def test_operators_that_are_not_there() -> None:
     with pytest.raises(KeyError, match="Nope"):
         backend.GetSchema("Nope")

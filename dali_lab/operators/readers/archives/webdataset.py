@@ -18,7 +18,7 @@ from dali_lab.operators.readers.archives.index import Components, IndexFileError
 from dali_lab.operators.readers.archives.kept_index import components_of, for_each
 from dali_lab.operators.readers.archives.tar import TarError
 from dali_lab.operators.readers.large_files import LargeFiles
-from dali_lab.operators.readers.list_reader import READER, ListReader
+from dali_lab.operators.readers.list_reader import FILES_AFTER_EPOCH, READER, ListReader
 from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.schema import Arg, Call, Output, choice, flag, register, strings
 from dali_lab.schema.arguments import REQUIRED
@@ -69,6 +69,7 @@ class Webdataset(ListReader):
         Arg("dtypes", "dtype", None, "Type of the elements of each output; by default UINT8.", vector=True),
         flag("case_sensitive_extensions", "Tell upper and lower case apart in extensions.", default=True),
         *READER,
+        *FILES_AFTER_EPOCH,
     )
     example = '>>> encoded, label = fn.readers.webdataset(paths=["shard0.tar", "shard1.tar"], ext=["jpg;png", "cls"])'
 
@@ -185,6 +186,9 @@ class Webdataset(ListReader):
                 for chosen in self._chosen_of
             )
         )
+
+    def files_of(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
+        return self._archive_of[rows], len(self._names)
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         return tuple(self._names[archive] for archive in self._archive_of[rows].tolist())

@@ -13,7 +13,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, UINT8
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.large_files import LargeFiles
-from dali_lab.operators.readers.list_reader import READER, ListReader
+from dali_lab.operators.readers.list_reader import FILES_AFTER_EPOCH, READER, ListReader
 from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.operators.readers.records.index import read_index
 from dali_lab.schema import Call, Output, register, strings
@@ -55,6 +55,7 @@ class MXNet(ListReader):
         strings("path", REQUIRED, "RecordIO files.", widget="path", important=True),
         strings("index_path", REQUIRED, "The index file, only one.", widget="path", important=True),
         *READER,
+        *FILES_AFTER_EPOCH,
     )
     example = '>>> encoded, labels = fn.readers.mxnet(path="train.rec", index_path="train.idx", name="Reader")'
 
@@ -94,6 +95,9 @@ class MXNet(ListReader):
     def remote_rows(self) -> RemoteRows | None:
         assert self._files is not None
         return self._files.remote_rows(lambda rows: [(self._file[rows], self._offsets[rows], self._sizes[rows])])
+
+    def files_of(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
+        return self._file[rows], len(self.value("path"))
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         paths = self.value("path")

@@ -15,7 +15,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT64, UINT8
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 from dali_lab.operators.readers.large_files import LargeFiles
-from dali_lab.operators.readers.list_reader import READER, ListReader
+from dali_lab.operators.readers.list_reader import FILES_AFTER_EPOCH, READER, ListReader
 from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.operators.readers.records.index import FRAME, read_index
 from dali_lab.schema import Arg, Call, Output, flag, register, strings
@@ -74,6 +74,7 @@ class TFRecord(ListReader):
         strings("feature_names", None, "Their names, where `features` is a list.", important=True),
         flag("use_o_direct", "Kept for programs that set it.", advanced=True),
         *READER,
+        *FILES_AFTER_EPOCH,
     )
     example = """
     >>> features = {
@@ -170,6 +171,9 @@ class TFRecord(ListReader):
 
     def remote_rows(self) -> RemoteRows | None:
         return self._files.remote_rows(lambda rows: [(self._file_of[rows], self._offsets[rows], self._sizes[rows])])
+
+    def files_of(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
+        return self._file_of[rows], len(self._names)
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         places = zip(self._file_of[rows].tolist(), self._offsets[rows].tolist(), strict=True)
