@@ -41,7 +41,7 @@ class BadSample:
     replacement
         Index in its batch of the sample that took the place; `None` if the sample was left out.
     replacement_iteration
-        Number of that batch: this one, or an earlier one where no sample of this one was good.
+        Number of that batch: this one, or the last one with a good sample, or else the next one.
     replacement_file
         The file of that sample, if it came from one.
     """

@@ -168,7 +168,9 @@ class Engine:
             self._on_device = DeviceRunner(self.device, calls, watch)
             host = self.device.on_host
         self.chunks = ChunkRunner(self._pool, max(1, threads), calls, host=host, watch=watch, size=chunk)
-        self.last_good = LastGood() if policy is not None else None
+        # An operator that runs in order lets no batch pass one that waits for a sample.
+        looks_ahead = not any(stage.in_order for stage in plan.stages)
+        self.last_good = LastGood(looks_ahead) if policy is not None else None
         self._policy = policy
         self._admission: Admission[BatchRun] = Admission([stage.in_order for stage in plan.stages])
 

@@ -18,48 +18,81 @@ _TRIES = 4
 class LastGood:
     """The last good sample up to each batch, known once the batch and all before it have left.
 
+    A batch without any good sample up to it takes the last one of the next batch that has one: who waits for the batch
+    starts more while :attr:`lacks_batches`, or gives up.
+
     Attributes
     ----------
     before_first
         The last good sample before the first batch of this run, which a checkpoint brought along.
+    looks_ahead
+        Whether batches pass one that waits.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, looks_ahead: bool) -> None:
         self.before_first: Origin | None = None
+        self.looks_ahead = looks_ahead
         self._lock = threading.Lock()
         self._left: dict[int, Origin | None] = {}
         self._next: int | None = None
+        self._latest = -1
         self._last: Origin | None = None
         self._waiting: dict[int, Callable[[Origin | None], None]] = {}
 
     def submitted(self, iteration: int) -> None:
         """Note a batch that will leave."""
         with self._lock:
+            self._latest = iteration
             if self._next is None:
                 self._next, self._last = iteration, self.before_first
 
     def left(self, run: BatchRun) -> None:
         """Note that a batch has left."""
-        ready: list[Callable[[Origin | None], None]] = []
         with self._lock:
             self._left[run.iteration] = last_good(run)
             while self._next in self._left:
                 assert self._next is not None
                 self._last = self._left.pop(self._next) or self._last
                 self._next += 1
-                ready += [self._waiting.pop(self._next)] if self._next in self._waiting else []
-            last = self._last
-        for tell in ready:
-            tell(last)
+        self._tell()
 
     def ask(self, run: BatchRun, tell: Callable[[Origin | None], None]) -> None:
         """Call `tell` with the last good sample before a batch, once it is known."""
         with self._lock:
-            if self._next != run.iteration:
-                self._waiting[run.iteration] = tell
+            self._waiting[run.iteration] = tell
+        self._tell()
+
+    @property
+    def lacks_batches(self) -> bool:
+        """Whether a batch waits for a good sample behind it, and none of the batches started so far has one."""
+        with self._lock:
+            return self._next in self._waiting and self._behind()[1] > self._latest
+
+    def give_up(self) -> None:
+        """Tell the batch that waits that there is no good sample."""
+        self._tell(given_up=True)
+
+    def _tell(self, given_up: bool = False) -> None:
+        with self._lock:
+            if self._next not in self._waiting:
                 return
-            last = self._last
+            assert self._next is not None
+            if self._last is None and self.looks_ahead:
+                self._last = self._behind()[0]
+                if self._last is None and not given_up:
+                    return
+            tell, last = self._waiting.pop(self._next), self._last
         tell(last)
+
+    def _behind(self) -> tuple[Origin | None, int]:
+        """The good sample of the next batch that has one, or `None` and the first batch that is not known yet."""
+        assert self._next is not None
+        following = self._next + 1
+        while following in self._left or following in self._waiting:
+            if (found := self._left.get(following)) is not None:
+                return found, following
+            following += 1
+        return None, following
 
 
 def last_good(run: BatchRun) -> Origin | None:

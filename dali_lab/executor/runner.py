@@ -25,7 +25,7 @@ from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import output_on_gpu
 from dali_lab.executor.plan import make_plan
-from dali_lab.executor.replacing import last_good
+from dali_lab.executor.replacing import LastGood, last_good
 from dali_lab.executor.settings import Settings
 from dali_lab.executor.sources.opening import open_sources, start_workers
 from dali_lab.graph.graph import Edge, Graph, bare
@@ -36,6 +36,10 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError, OperatorError
 from dali_lab.schema.source import Draw
+
+_AHEAD = 16
+"""Batches that are started at most to find one with a good sample."""
+_GLANCE = 0.01
 
 
 @dataclass
@@ -153,6 +157,7 @@ class Runner:
         self.bad_samples = BadSampleLog(settings.max_error_rate)
         self.left_out: list[int] = []
         self._last_good: dict[str, Any] | None = None
+        self._had_good = False
         self.state = Checkpoint()
         self.restored = saved is not None
         if saved is not None:
@@ -260,6 +265,8 @@ class Runner:
             self._check_process()
             raise StopIteration from None
         if flight.run is not None:
+            if self.engine.last_good is not None and not self._had_good:
+                self._look_ahead(flight.run, self.engine.last_good)
             flight.run.wait()
         self._check_process()  # another thread may have closed the pipeline: the errors of that say nothing
         if flight.error is not None:
@@ -275,9 +282,18 @@ class Runner:
             self._check_output(index, batch, *expected)
         return batches
 
+    def _look_ahead(self, run: BatchRun, good: LastGood) -> None:
+        """Wait for a batch before which no sample was good; where it has none either, start batches behind it."""
+        while not run.wait(_GLANCE):
+            if good.lacks_batches:
+                fed = not all(source.ready() for source in self.sources.values())
+                if fed or len(self._flights) >= _AHEAD or not self.schedule():
+                    good.give_up()
+
     def _note_bad(self, run: BatchRun, before: Checkpoint | None) -> None:
         """Record the bad samples of a batch that is taken."""
         good = last_good(run)
+        self._had_good |= good is not None
         if good is not None and before is not None:
             self._last_good = {"sources": before.sources, "iteration": run.iteration, "row": good.row}
         self.left_out = run.left_out

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from dali_lab.io.files import read_all
 from dali_lab.io.roots import open_within
 from dali_lab.model.errors import FormatError
 
@@ -28,7 +29,7 @@ def read_bytes(path: PathLike) -> bytes:
         If it cannot be read; the message says why and names the file.
     """
     with _as_format_error("cannot be read", path), open_within(path) as file:
-        return file.read()
+        return read_all(file)
 
 
 def read_below(root: PathLike, path: PathLike) -> bytes:

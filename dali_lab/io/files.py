@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING
 
 from dali_lab.io.locations import canonical, is_remote, join
 from dali_lab.io.roots import open_within, reach
+from dali_lab.model.buffers import memory_of_machine
 
 if TYPE_CHECKING:
     from dali_lab.io.remote.store import Info
@@ -48,11 +49,28 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     name = canonical(os.fspath(path))
     if not is_remote(name):
         with open_within(name) as file:
-            return file.read()
+            return read_all(file)
     reach(name)
     from dali_lab.io.remote.cache import fetch
 
     return bytes(fetch(name, 0, -1, None, bool)[0])
+
+
+def read_all(file: IO[bytes]) -> bytes:
+    """All bytes of an open file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or does not fit into memory.
+    """
+    size = os.fstat(file.fileno()).st_size
+    try:
+        if size <= memory_of_machine() // 2:
+            return file.read()
+    except MemoryError:
+        pass  # less is free than the machine has
+    raise OSError(errno.EFBIG, f"its {size:,} bytes do not fit into memory", file.name)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

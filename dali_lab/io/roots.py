@@ -185,8 +185,9 @@ def reach(path: PathLike) -> None:
 def open_within(path: PathLike, buffering: int = -1) -> IO[bytes]:
     """Open a file of this machine to be read, if it may be read here.
 
-    The open file is checked, not only its path: somebody may put a link on the way meanwhile. Where there are
-    limits, nothing but a plain file is opened, as a named pipe would wait for its writer.
+    The open file is checked, not only its path: somebody may put a link on the way meanwhile. Nothing but a plain file
+    is opened, as a named pipe would wait for its writer and a device may have no end; without limits also a pipe that
+    this process has open, such as a shell's ``<(…)``.
 
     Raises
     ------
@@ -197,13 +198,14 @@ def open_within(path: PathLike, buffering: int = -1) -> IO[bytes]:
     """
     reach(path)
     limits = _limits.get()
-    if limits is None:
-        return cast(IO[bytes], open(path, "rb", buffering))
     file = cast(IO[bytes], open(path, "rb", buffering, opener=_without_waiting))  # noqa: SIM115 - it is given back
     try:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        kind = os.fstat(file.fileno()).st_mode
+        if limits is None and stat.S_ISFIFO(kind) and os.fspath(path).startswith(_OPEN_PIPES):
+            os.set_blocking(file.fileno(), True)
+        elif not stat.S_ISREG(kind):
             raise OSError(errno.EINVAL, "it is not a file", os.fspath(path))
-        if _TELLS_PATHS and not limits.roots.holds(file.fileno()):
+        if limits is not None and _TELLS_PATHS and not limits.roots.holds(file.fileno()):
             raise OutsideRootsError(os.fspath(path))
     except BaseException:
         file.close()
@@ -212,9 +214,13 @@ def open_within(path: PathLike, buffering: int = -1) -> IO[bytes]:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    try:
+        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    except BlockingIOError:  # another process has to give the file up first
+        return os.open(path, flags)
 
 
+_OPEN_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 _TELLS_PATHS = sys.platform in ("linux", "darwin")
 """Whether the system tells the path of an open file."""
 

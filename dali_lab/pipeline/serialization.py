@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dali_lab.formats.disk import read_bytes, write_bytes
 from dali_lab.graph.graph import Graph, show_graphs_with
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError
 from dali_lab.schema.registry import find_operator
@@ -99,7 +100,7 @@ class PipelineFiles:
         refuse_secrets(self.graph)
         data: bytes = dali_proto.dumps(self.graph, self._dali_names)
         if filename is not None:
-            Path(filename).write_bytes(data)
+            write_bytes(filename, data)
         return data
 
     @classmethod
@@ -118,7 +119,7 @@ class PipelineFiles:
         Raises
         ------
         FormatError
-            If it is something else or damaged.
+            If it cannot be read, is something else or damaged.
         """
         from dali_lab.formats.dali import writer as dali_proto
         from dali_lab.pipeline.pipeline import Pipeline
@@ -127,11 +128,15 @@ class PipelineFiles:
             message = "serialized_pipeline and filename arguments are mutually exclusive."
             raise ValueError(f"{message} Precisely one of them should be defined.")
         if filename is not None:
-            serialized_pipeline = Path(filename).read_bytes()
+            serialized_pipeline = read_bytes(filename)
         assert serialized_pipeline is not None
         # A subclass with a constructor of its own cannot be made from a graph.
         kind: Any = cls if issubclass(cls, Pipeline) and cls.__init__ is Pipeline.__init__ else Pipeline
-        graph, names = dali_proto.read(serialized_pipeline)
+        try:
+            graph, names = dali_proto.read(serialized_pipeline)
+        except FormatError as error:
+            error.source = filename and os.fspath(filename)
+            raise
         pipeline: Pipeline = kind.from_graph(graph, **kwargs)
         pipeline._dali_names = names
         pipeline.build()
@@ -175,7 +180,7 @@ class PipelineFiles:
         """
         data = self._get_checkpoint()
         if filename is not None:
-            Path(filename).write_bytes(data)
+            write_bytes(filename, data)
         return data
 
     def _get_checkpoint(self, iterator_data: str = "") -> bytes:

@@ -21,7 +21,8 @@ from dali_lab.kernels.cpu.memory import array_at, copy_row, kernel, part
 AVAILABLE = os.name == "posix" and uses("libraries")
 HAS_STATES = AVAILABLE and sys.platform == "linux" and hasattr(ctypes.CDLL(None), "statx")
 """Whether :func:`read_states` can be called."""
-_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+"""A named pipe does not wait for its writer; it has no size, so it is not read."""
 _TO_END = os.SEEK_END
 _SPAN = 256 << 10
 """Bytes that are read at once for rows of a window."""
@@ -62,11 +63,17 @@ def read_states(paths: Array, states: Array) -> Any:
 
 
 @part
+def _next_byte(handle: Any, offset: Any) -> Any:
+    """Try to read a byte: how many there were, or a negative number."""
+    return _pread(handle, np.empty(1, np.uint8).ctypes.data, 1, offset)
+
+
+@part
 def _read(handle: Any, offset: Any, count: Any, target: Any) -> Any:
     """Read `count` bytes from `offset` on; whether they were all there."""
     if count == 0:
         # A folder can be opened but not read.
-        return _pread(handle, np.empty(1, np.uint8).ctypes.data, 1, offset) >= 0
+        return _next_byte(handle, offset) >= 0
     done = 0
     while done < count:
         got = _pread(handle, target + done, count - done, offset + done)
@@ -90,6 +97,8 @@ def read_whole(paths: Array, start: int, capacity: int, addresses: Array, sizes:
         size = _lseek(handle, 0, _TO_END)
         sizes[i] = size
         done = size >= 0 and at + size <= start + capacity and _read(handle, 0, size, at)
+        if size == 0 and _next_byte(handle, 0) > 0:  # a device has data but no size
+            done = False
         _close(handle)
         if not done:
             return i

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.io.files import read_file
+from dali_lab.io.locations import shown
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT64, UINT8
 from dali_lab.model.errors import ArgumentError
@@ -124,7 +125,8 @@ class NemoAsr(ListReader):
         for manifest in self.value("manifest_filepaths"):
             self._entries += read_manifest(manifest, low, high, read_text=self.value("read_text"))
         if not self._entries:
-            raise self.fail("no line names a sound that may be read", "manifest_filepaths")
+            names = ", ".join(shown(str(manifest)) for manifest in self.value("manifest_filepaths"))
+            raise self.fail(f"no line of {names} names a sound that may be read", "manifest_filepaths")
         self._paths = Paths([entry.path for entry in self._entries])
         return len(self._entries)
 

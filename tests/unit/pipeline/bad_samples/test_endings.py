@@ -28,12 +28,30 @@ from tests.unit.pipeline.bad_samples.cases import (
 
 
 @pytest.mark.parametrize("policy", ["replace", "skip"])
-def test_a_first_batch_without_a_good_sample_is_an_error(policy: str, folder: Path) -> None:
-    _, files = damaged(PLAIN, folder, range(SIZE))
+@pytest.mark.parametrize("depth", [1, 3])
+def test_first_batches_without_a_good_sample_take_one_of_a_batch_behind(policy: str, depth: int, folder: Path) -> None:
+    last = 2 * SIZE + 1  # of the third batch the first sample is bad, too
+    good, files = damaged(PLAIN, folder, range(last))
+    order = [TOTAL - 1] * (2 * SIZE) + [2 * SIZE + 1, *range(2 * SIZE + 1, TOTAL)]
+    wanted = run(built(PLAIN, [good[i] for i in order], order), BATCHES)
+    settings = {"on_error": policy, "enable_checkpointing": True, "prefetch_queue_depth": depth}
+    pipeline = built(PLAIN, files, range(TOTAL), **settings)
+    found = run(pipeline, 1)
+    again = built(PLAIN, files, range(TOTAL), **settings, checkpoint=pipeline.checkpoint())
+    rest = run(pipeline, 2)
+    assert_same(run(again, 2), rest)
+    if policy == "replace":
+        assert_same(found + rest, wanted)
+    else:
+        assert_same(found + rest, [[], [], [each for place, each in enumerate(wanted[2]) if place % SIZE]])
+
+
+@pytest.mark.parametrize("policy", ["replace", "skip"])
+def test_a_data_set_without_a_good_sample_is_an_error(policy: str, folder: Path) -> None:
+    _, files = damaged(PLAIN, folder, range(TOTAL))
     pipeline = built(PLAIN, files, range(TOTAL), on_error=policy)
     with pytest.raises(DaliLabError, match="sample 0: cannot decode the picture"):
         pipeline.run()
-    assert len(run(pipeline, 1)[0]) == 5 * SIZE  # and the next one comes
 
 
 def test_a_batch_of_bad_samples_is_filled_with_one_of_an_earlier_batch_or_empty(folder: Path) -> None:
