@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dali_lab.formats.disk import read_bytes, write_bytes
 from dali_lab.graph.graph import Graph, show_graphs_with
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError
 from dali_lab.schema.registry import find_operator
@@ -89,6 +88,7 @@ class PipelineFiles:
         ArgumentError
             If `output_dtype`, `output_ndim` or `output_layout` describes more or fewer outputs than there are.
         """
+        from dali_lab.formats import disk
         from dali_lab.formats.dali import writer as dali_proto
         from dali_lab.formats.secrets import refuse_secrets
 
@@ -100,7 +100,7 @@ class PipelineFiles:
         refuse_secrets(self.graph)
         data: bytes = dali_proto.dumps(self.graph, self._dali_names)
         if filename is not None:
-            write_bytes(filename, data)
+            disk.write_bytes(filename, data)
         return data
 
     @classmethod
@@ -121,6 +121,7 @@ class PipelineFiles:
         FormatError
             If it cannot be read, is something else or damaged.
         """
+        from dali_lab.formats import disk
         from dali_lab.formats.dali import writer as dali_proto
         from dali_lab.pipeline.pipeline import Pipeline
 
@@ -128,7 +129,7 @@ class PipelineFiles:
             message = "serialized_pipeline and filename arguments are mutually exclusive."
             raise ValueError(f"{message} Precisely one of them should be defined.")
         if filename is not None:
-            serialized_pipeline = read_bytes(filename)
+            serialized_pipeline = disk.read_bytes(filename)
         assert serialized_pipeline is not None
         # A subclass with a constructor of its own cannot be made from a graph.
         kind: Any = cls if issubclass(cls, Pipeline) and cls.__init__ is Pipeline.__init__ else Pipeline
@@ -180,7 +181,9 @@ class PipelineFiles:
         """
         data = self._get_checkpoint()
         if filename is not None:
-            write_bytes(filename, data)
+            from dali_lab.formats import disk
+
+            disk.write_bytes(filename, data)
         return data
 
     def _get_checkpoint(self, iterator_data: str = "") -> bytes:
