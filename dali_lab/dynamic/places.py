@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self, SupportsInt
 
 from dali_lab.executor.placement import gpu_available
 
 _local = threading.local()
+_DLPACK_TYPES = {1: "cpu", 2: "gpu"}
+
+
+class OnDevice(Protocol):
+    """A tensor that tells DLPack's type and number of its device."""
+
+    def __dlpack_device__(self) -> tuple[SupportsInt, SupportsInt]: ...
 
 
 class Device:
@@ -46,6 +53,37 @@ class Device:
         stack = getattr(_local, "devices", None)
         found: Device = stack[-1] if stack else Device("gpu" if gpu_available() else "cpu")
         return found
+
+    @staticmethod
+    def default_device_id(device_type: str) -> int | None:
+        """The number of the device that is taken where none is given; the CPU has none.
+
+        Raises
+        ------
+        ValueError
+            If there is no such type of device.
+        """
+        return Device(device_type).device_id
+
+    @staticmethod
+    def type_from_dlpack(dev_type: SupportsInt) -> str:
+        """The type of device for a number of DLPack's.
+
+        Raises
+        ------
+        ValueError
+            If it is neither the CPU nor a CUDA device.
+        """
+        if int(dev_type) not in _DLPACK_TYPES:
+            raise ValueError(f"Unsupported device type: {dev_type}")
+        return _DLPACK_TYPES[int(dev_type)]
+
+    @staticmethod
+    def from_dlpack(dlpack_device: OnDevice) -> Device:
+        """The device of a tensor that speaks DLPack."""
+        kind, number = dlpack_device.__dlpack_device__()
+        name = Device.type_from_dlpack(kind)
+        return Device(name, None if name == "cpu" else int(number))
 
     def __enter__(self) -> Self:
         if not hasattr(_local, "devices"):

@@ -100,6 +100,11 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "state of a generator": lambda ndd: advanced(ndd).state.__str__(),
     "clone of a generator": lambda ndd: advanced(ndd).clone()(),
     "devices": lambda ndd: (str(ndd.device("cpu")), ndd.Device("cpu") == ndd.Device.CPU),
+    "devices of DLPack": lambda ndd: (
+        str(ndd.Device.from_dlpack(np.zeros(3))),
+        ndd.Device.type_from_dlpack(2),
+        ndd.Device.default_device_id("cpu"),
+    ),
 }
 
 
