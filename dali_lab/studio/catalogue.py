@@ -6,6 +6,7 @@ import inspect
 import math
 from typing import Any
 
+from dali_lab.gallery.places import sample_folder
 from dali_lab.model import dtypes
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.everyday import other_names
@@ -67,7 +68,10 @@ def operator_entry(operator: type[Declaration]) -> Operator:
 
 def start_arguments(operator: type[Declaration]) -> dict[str, Value]:
     """Arguments of a new node: the operator's own, and a value for each other argument that must be given."""
-    values = dict(operator.start)
+    values = {
+        name: sample_folder(value) or value if isinstance(value, str) else value
+        for name, value in operator.start.items()
+    }
     for arg in operator.argument_table.values():
         if not arg.required or not arg.listed or arg.name in values:
             continue

@@ -21,6 +21,17 @@ class DocumentError(DaliLabError, ValueError):
         super().__init__(message, code=code)
 
 
+_PREDICATES = frozenset({"must", "takes", "is", "needs", "excludes", "goes", "has", "was"})
+"""First words of messages about an argument that leave it to their reader to put its name before them."""
+
+
+def about(message: str, argument: str | None) -> str:
+    """A message as a sentence that names the argument that it is about."""
+    first, *rest = message.split(maxsplit=2) or [""]
+    lacks_subject = first in _PREDICATES or (first == "cannot" and rest[:1] == ["be"])
+    return sentence(f"'{argument}' {message}" if argument and lacks_subject else message)
+
+
 def sentence(text: str) -> str:
     """`text` with a capital letter and a full stop."""
     text = text.strip()

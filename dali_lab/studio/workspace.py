@@ -26,7 +26,7 @@ from dali_lab.studio.dataset.service import Datasets
 from dali_lab.studio.document.changes import read_changes
 from dali_lab.studio.document.recovery import Recovery
 from dali_lab.studio.document.store import Sample, Store
-from dali_lab.studio.errors import sentence
+from dali_lab.studio.errors import about
 from dali_lab.studio.gallery import Gallery
 from dali_lab.studio.jobs import Jobs, attempt
 from dali_lab.studio.permissions import Permissions
@@ -308,7 +308,7 @@ class Workspace:
         problems = [
             documents.Problem(
                 each.severity,
-                sentence(each.message),
+                about(each.message, each.argument),
                 each.code,
                 each.node,
                 each.argument,

@@ -92,8 +92,6 @@ def test_the_wall_with_families_tags_and_search(wall: Tab) -> None:
     page.get_by_test_id("gallery-search").fill("nothing at all like it")
     page.get_by_text("Show everything").click()
     wait_for(wall, lambda: tiles.count() >= 100)
-    waiting = page.locator('[data-entry="recipe-video-clips"]')
-    wait_for(wall, lambda: "Waiting" in waiting.text_content())
 
 
 def test_a_control_moves_the_picture_and_the_code_and_it_goes_to_the_editor(wall: Tab, app: App) -> None:

@@ -256,7 +256,7 @@ def _parts(entries: _Entry, definitions: _Entry, whole: Graph | None, ports: Map
     parts.graph = read.replaced(nodes=_rewired(nodes, whole, entries))
     if whole is not None:
         needed = parts.graph.ancestors(edge.node for edge in parts.graph.outputs)
-        parts.graph = parts.graph.without(set(nodes) - needed).replaced(view=whole.view)
+        parts.graph = parts.graph.without(set(nodes) - needed).replaced(view=whole.view, pipeline=whole.pipeline)
     return parts
 
 

@@ -61,6 +61,7 @@ class CropMirrorNormalize(Windowed):
     title = "Crop, mirror and normalise"
     inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences."),)
     outputs = (Output("data", doc="The window, of `dtype`, in `output_layout`."),)
+    start = {"mean": [127.5], "std": [127.5]}
     on_gpu = True
     arguments = (
         *CROP,

@@ -35,6 +35,7 @@ class File(ListReader):
         Output("encoded", kind="encoded", doc="The bytes of each file, one-dimensional UINT8."),
         Output("labels", kind="tensor", doc="The label of each file, INT32 of shape (1,).", dtype=INT32),
     )
+    start = {"file_root": "$photographs"}
     identifies = True
     labelled_files = True
     locating = (

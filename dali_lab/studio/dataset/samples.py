@@ -175,6 +175,9 @@ class Samples:
     def _filtered(self, request: DatasetRequest) -> Numbers:
         kept = np.ones(self.size, np.bool_)
         words = request.text.casefold().split()
+        for number in [word for word in words if word[0] == "#" and word[1:].isdecimal()]:
+            words.remove(number)
+            kept &= np.arange(1, self.size + 1) == int(number[1:][:18])
         if words:
             kept &= np.fromiter((all(word in name for word in words) for name in self._found), np.bool_, self.size)
         if request.label is not None and self.labels is not None:

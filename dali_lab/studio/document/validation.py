@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.verification import Problem, problems
 from dali_lab.model.errors import GraphError
 from dali_lab.model.references import PythonReference
+from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.document.graph_document import Draft, draft, edge_of
 from dali_lab.studio.document.instances import Instances
 from dali_lab.studio.permissions import Permissions
@@ -87,8 +88,11 @@ def check(document: Document, permissions: Permissions | None = None) -> Checked
     for problem in problems(graph):
         if problem.absent in absent:
             continue  # it only says that an edge leads to a node that is unfinished or off
+        unread = _lacks_data(graph, problem)
+        if unread:
+            problem = replace(problem, severity="warning")
         listed.append(problem)
-        if problem.node is not None and problem.severity == "error":
+        if problem.node is not None and (unread or problem.severity == "error"):
             blocked.setdefault(problem.node, problem)
     lacking = dict(permissions.problems(graph)) if permissions is not None else {}
     for problem in lacking:
@@ -108,6 +112,14 @@ def check(document: Document, permissions: Permissions | None = None) -> Checked
     if checked.unmarked and graph.nodes:
         listed.append(Problem("Nothing is marked as an output of the pipeline.", "no_outputs", severity="info"))
     return checked
+
+
+def _lacks_data(graph: Graph, problem: Problem) -> bool:
+    """Whether a reader only waits for its folder or file, as one does that was just added."""
+    node = graph.nodes.get(problem.node or "")
+    if node is None or not problem.argument or not problem.message.startswith("must be given"):
+        return False
+    return has_operator(node.op) and find_operator(node.op).source
 
 
 def _missing_outputs(document: Document, found: Draft) -> list[Problem]:

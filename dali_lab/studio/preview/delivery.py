@@ -14,7 +14,7 @@ from dali_lab.graph.switches import switches
 from dali_lab.model.batch import Batch
 from dali_lab.schema.registry import find_operator
 from dali_lab.studio.document.validation import CheckedDocument
-from dali_lab.studio.errors import sentence
+from dali_lab.studio.errors import about
 from dali_lab.studio.preview.evaluation import Evaluator
 from dali_lab.studio.preview.overlays import Overlay, corners_first, overlays_of, shapes_overlay
 from dali_lab.studio.preview.rendering import Rendered, Renderer, label_roots, output_kinds, picture_refs
@@ -251,9 +251,9 @@ class Delivery:
         for problem in map(self._instances.problem, checked.blocked.values()):
             name = str(problem.node)
             if problem.severity == "warning":
-                reasons.setdefault(name, Skipped(sentence(problem.message)))
+                reasons.setdefault(name, Skipped(about(problem.message, problem.argument)))
             else:
-                reasons.setdefault(name, NodeFailure(sentence(problem.message), problem.argument))
+                reasons.setdefault(name, NodeFailure(about(problem.message, problem.argument), problem.argument))
         for inside, cause in {**checked.waiting, **evaluation.waiting}.items():
             name, by = owner(inside), owner(cause)
             if by != name:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from dali_lab.model.errors import DaliLabError
-from dali_lab.studio.errors import sentence
+from dali_lab.studio.errors import about, sentence
 
 VERSION = 1
 """Version of the protocol."""
@@ -99,7 +99,7 @@ class SessionError(Wire):
         """The message for an exception."""
         if not isinstance(error, DaliLabError):
             return cls(sentence(str(error) or type(error).__name__), code=code)
-        return cls(sentence(error.message), error.node, error.argument, error.source, error.origin, code)
+        return cls(about(error.message, error.argument), error.node, error.argument, error.source, error.origin, code)
 
 
 def too_deep(value: object) -> bool:

@@ -197,31 +197,47 @@ export function CardMessage({ id }: { id: string }) {
   const problem = useValue(editor.problems, (problems) =>
     problems.find((each) => each.node === id && each.severity === 'error'),
   );
+  const lacking = useValue(editor.problems, (problems) =>
+    problems.find((each) => each.node === id && each.severity === 'warning' && each.argument),
+  );
   const message = result?.error?.message ?? problem?.message;
   const argument = result?.error?.argument ?? problem?.argument;
   const permission = problem?.permission;
   // The mark of a disabled node says all there is.
   const note = result?.skipped?.off && result.skipped.node === id ? null : result?.skipped;
-  if (!message) return note ? <div className="card-note muted">{note.message}</div> : null;
+  if (!message) {
+    return note ? (
+      <div className="card-note muted">
+        <span>{note.message}</span>
+        {lacking?.argument && <GoTo id={id} argument={lacking.argument} />}
+      </div>
+    ) : null;
+  }
   return (
     <div className="card-error" data-testid="node-error">
       <span>{message}</span>
       {result?.error?.file && <span className="error-file muted">{cutMiddle(result.error.file, 40)}</span>}
       {permission && <AllowButton permission={permission} />}
-      {argument && (
-        <button
-          type="button"
-          className="link-button nodrag"
-          onClick={(event) => {
-            event.stopPropagation();
-            editor.select([id]);
-            showPanel(editor, 'inspector');
-            editor.prompts.patch({ attention: { node: id, argument } });
-          }}
-        >
-          {t('Go to %1', argument)}
-        </button>
-      )}
+      {argument && <GoTo id={id} argument={argument} />}
     </div>
+  );
+}
+
+/** A link to an argument's row in the inspector. */
+function GoTo({ id, argument }: { id: string; argument: string }) {
+  const editor = useEditor();
+  return (
+    <button
+      type="button"
+      className="link-button nodrag"
+      onClick={(event) => {
+        event.stopPropagation();
+        editor.select([id]);
+        showPanel(editor, 'inspector');
+        editor.prompts.patch({ attention: { node: id, argument } });
+      }}
+    >
+      {t('Go to %1', argument)}
+    </button>
   );
 }

@@ -1,5 +1,5 @@
 /** The palette: operators by search and by family, gallery entries by search; dragged or added by a press. */
-import { memo, useContext, useMemo, useRef, useState, type KeyboardEvent } from 'react';
+import { Fragment, memo, useContext, useMemo, useRef, useState, type KeyboardEvent } from 'react';
 import { createPortal } from 'react-dom';
 import { appendOperator, removeSubgraph } from '../core/actions';
 import type { Operator } from '../core/catalogue';
@@ -202,15 +202,25 @@ function HoverCard({
   );
 }
 
-/** An operator's name; under its family without the module of that name, and cut at its module where room is short. */
+/** An operator's name; under its family without the module of that name, and in two lines where room is short. */
 function OperatorName({ name, family }: { name: string; family: string | undefined }) {
   const said = [family, 'experimental', 'math'].includes(name.slice(0, name.indexOf('.')));
   const shown = family !== undefined && said ? name.slice(name.indexOf('.') + 1) : name;
   const at = shown.lastIndexOf('.') + 1;
   return (
-    <span className="entry-name ellipsis split" title={name}>
-      {at > 0 && <span className="entry-module ellipsis muted">{shown.slice(0, at)}</span>}
-      <span className="entry-own ellipsis">{shown.slice(at)}</span>
+    <span className="entry-name" title={name}>
+      {at > 0 && <span className="muted">{shown.slice(0, at)}</span>}
+      <span className="entry-own">
+        {shown
+          .slice(at)
+          .split(/(?<=_)/)
+          .map((word, index) => (
+            <Fragment key={index}>
+              {word}
+              <wbr />
+            </Fragment>
+          ))}
+      </span>
     </span>
   );
 }

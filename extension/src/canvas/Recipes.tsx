@@ -78,7 +78,7 @@ export function Recipes({ recipes, disabled }: { recipes: readonly EntryLine[]; 
             }}
           >
             {picture ? <img src={picture.url} alt="" draggable={false} /> : <Icon name="gallery" size={14} />}
-            <span className="entry-name ellipsis">{title}</span>
+            <span className="entry-name">{title}</span>
           </div>
         );
       })}

@@ -91,8 +91,8 @@ export function StatusLine() {
       {run ? (
         <span className="status-progress" role="status">
           <progress {...(run.total ? { max: run.total, value: run.done } : {})} aria-label={t('Run')} />
-          {run.rate !== null && t('%1 images/s', Math.round(run.rate))}
-          {left !== null && t('%1 s left', left)}
+          {run.rate !== null && <span>{t('%1 images/s', Math.round(run.rate))}</span>}
+          {left !== null && <span>{t('%1 s left', left)}</span>}
         </span>
       ) : (
         last && (

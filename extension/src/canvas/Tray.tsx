@@ -146,7 +146,7 @@ function NodeTray({ id }: { id: string }) {
         role="group"
         aria-label={t('Samples')}
         tabIndex={0}
-        style={{ '--size': `${tray.size}px` } as CSSProperties}
+        style={{ '--size': `${tray.size}px`, '--sheet-size': `${tray.size / 2}px` } as CSSProperties}
       >
         {mode === 'batch' && <Batch id={id} output={output} index={tray.output} />}
         {mode === 'compare' && <Compare id={id} index={tray.output} />}

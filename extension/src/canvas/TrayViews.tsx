@@ -31,11 +31,15 @@ export function bestPictures(
   );
 }
 
-export function Caption({ output, sample }: { output: OutputResult | undefined; sample: number }) {
+/** The extent of a sample in words: the bytes of a file, else a shape. */
+function extentOf(output: OutputResult | undefined, sample: number): string | undefined {
   const shape = output?.shapes[sample];
   const bytes = shape?.[0];
-  const size = output?.kind === 'encoded' ? bytes !== undefined && formatBytes(bytes) : shape?.join('×');
-  const parts = [output?.labels?.[sample], output?.files?.[sample], size].filter(Boolean);
+  return output?.kind === 'encoded' && bytes !== undefined ? formatBytes(bytes) : shape?.join('×');
+}
+
+export function Caption({ output, sample }: { output: OutputResult | undefined; sample: number }) {
+  const parts = [output?.labels?.[sample], output?.files?.[sample], extentOf(output, sample)].filter(Boolean);
   return (
     <figcaption className="whole-parts" title={parts.join(' · ')}>
       <strong className="sample-number">{sample + 1}</strong>
@@ -196,7 +200,7 @@ export function Follow({ id, sample, count }: { id: string; sample: number; coun
               <pre className="sample-text">{output?.values?.[sample] ?? '–'}</pre>
             )}
             <figcaption>
-              <strong>{node}</strong> {output?.shapes[sample]?.join('×')}
+              <strong>{node}</strong> {extentOf(output, sample)}
             </figcaption>
           </figure>
         );

@@ -276,6 +276,7 @@ describe('previews', () => {
     session.event('run.done', { run: 5, status: 'done', batches: 1, samples: 8, nodes });
     expect(editor.jobs.get().run).toBeNull();
     expect(editor.jobs.get().lastRun?.nodes['rotate']).toMatchObject({ gpu_time_ms });
+    editor.jobs.patch({ run: { run: 6, done: 0, total: 1, rate: null, began: 0 } });
     session.event('document', {
       document: session.document,
       revision: 9,
@@ -283,7 +284,8 @@ describe('previews', () => {
       file: null,
       dirty: false,
     });
-    expect(editor.jobs.get().lastRun).toBeNull();
+    expect(editor.jobs.get()).toMatchObject({ lastRun: null, run: null });
+    expect(session.last('cancel')).toEqual({ run: 6 });
   });
 
   it('goes from problem to problem, and says one that is at no node', () => {

@@ -179,7 +179,7 @@ export class Editor {
       else {
         this.sync.disconnected();
         this.previews.reset();
-        this.jobs.patch({ run: null, check: null, probe: null });
+        this.jobs.patch({ run: null, check: null, distribution: null, probe: null });
       }
     };
     this.stops.push(this.connection.state.subscribe(onStatus));
@@ -306,7 +306,12 @@ export class Editor {
     }
     this.board.settle();
     this.batch.patch({ iteration: 0, pins: null });
-    this.jobs.patch({ lastRun: null, lastCheck: null, lastCache: null, lastProbe: null });
+    const { run, check, distribution } = this.jobs.get();
+    for (const job of [run, check, distribution]) {
+      if (job) this.connection.call('cancel', { run: job.run }).catch(() => undefined);
+    }
+    const none = { run: null, check: null, distribution: null };
+    this.jobs.patch({ ...none, lastRun: null, lastCheck: null, lastCache: null, lastProbe: null });
     this.canvas?.release();
     this.selection.set(NO_SELECTION);
     this.previews.clear();

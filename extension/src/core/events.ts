@@ -76,7 +76,11 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       editor.jobs.patch({ run: null, ...(done.status === 'done' ? { lastRun: done } : {}) });
       if (done.missing) editor.notify('warning', done.missing.join(' '), { about: 'run' });
       if (done.summary) editor.notify('info', done.summary, { about: 'run' });
-      if (done.error) editor.notify('error', t('The run ended: %1', done.error.message), { about: 'run' });
+      if (done.error) {
+        const { message, file } = done.error;
+        const said = file ? t('The run ended at %1: %2', file, message) : t('The run ended: %1', message);
+        editor.notify('error', said, { about: 'run' });
+      }
       break;
     }
     case 'distribution.progress': {

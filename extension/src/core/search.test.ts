@@ -43,14 +43,17 @@ describe('search', () => {
 
   it('puts common items before others that answer as well, and slips before letters in order', () => {
     const blurs: Searchable[] = [
-      { names: ['median_blur'] },
-      { names: ['gaussian_blur'], common: true },
+      { names: ['median_blur'], terms: ['blur'] },
+      { names: ['audio', 'decoders.audio'] },
+      { names: ['image', 'decoders.image'], common: true },
+      { names: ['gaussian_blur'], terms: ['blur'], common: true },
       { names: ['preemphasis_filter'] },
       { names: ['resize'] },
     ];
     const first = (query: string) => search(query, blurs, (item) => item)[0]?.names[0];
     expect(first('blur')).toBe('gaussian_blur');
     expect(first('resise')).toBe('resize');
+    expect(first('decode')).toBe('image');
   });
 
   it('finds words of descriptions at their beginnings', () => {

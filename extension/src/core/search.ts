@@ -33,7 +33,7 @@ function plain(text: string): string {
     .normalize('NFKD')
     .replace(/\p{Mn}/gu, '')
     .toLowerCase()
-    .replace(/[._\s-]+/g, ' ')
+    .replace(/[._()\s-]+/g, ' ')
     .trim();
 }
 
@@ -73,9 +73,9 @@ export function search<T extends object>(
       .filter(([value]) => value > 0)
       .sort((a, b) => b[0] - a[0])
       .map(([, item]) => item);
-  // Names that begin with the query need no help.
+  // Among names that begin with the query, being common only decides between equals.
   const first = (score: number, { common }: Prepared): number =>
-    score > 0 && score < 80 && common ? score + 5 : score;
+    score > 0 && common ? score + (score < 80 ? 5 : 1) : score;
   const found = rank((item) =>
     first(exactly(item, whole) + everyWord(words, (word) => scoreOf(item, word)), item),
   );

@@ -191,8 +191,9 @@ def shape(document: Json) -> Json:
 
 
 def test_programs_have_functions_for_sub_graphs_and_the_same_graph() -> None:
-    graph = graph_file.from_document(example())
+    graph = graph_file.from_document({**example(), "pipeline": {"batch_size": 6, "seed": 7}})
     text = formats.dumps(graph, "python").decode()
+    assert "BATCH_SIZE = 6\nSEED = 7\n" in text
     assert "@subgraph\ndef augment(images, *, angle=10, sigma=1):\n" in text
     assert 'aug = augment(decode, angle=draw, sigma=3, name="aug")' in text
     back = formats.FORMATS["python"].loads(text.encode(), None, None)  # type: ignore[misc]

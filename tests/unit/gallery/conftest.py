@@ -13,9 +13,8 @@ from dali_lab.gallery import Entry, Gallery, load_gallery
 from dali_lab.gallery.graphs import ENTRY_FILE
 from dali_lab.gallery.places import built_in_folder
 
-WAITING = "recipe-video-clips"
-READY = sorted(file.parent.name for file in built_in_folder().glob(f"*/{ENTRY_FILE}") if file.parent.name != WAITING)
-"""Names of the entries that can be shown; the entries themselves take seconds, which collecting has no use for."""
+READY = sorted(file.parent.name for file in built_in_folder().glob(f"*/{ENTRY_FILE}"))
+"""Names of the entries; the entries themselves take seconds, which collecting has no use for."""
 
 
 @functools.cache

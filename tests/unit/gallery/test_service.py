@@ -32,13 +32,15 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("project")
     own = root / "gallery"
     brightness = load_entry(built_in_folder() / "brightness")
-    for name in ("mine", "hue", "cut-off", "unknown-operator", "no-pictures"):
+    for name in ("mine", "hue", "cut-off", "unknown-operator", "no-pictures", "later"):
         new_entry(brightness.graph, own, name=name)
     (own / "cut-off" / "graph.dali.json").write_text('{"format": "dali-lab/graph", ')
     graph = own / "unknown-operator" / "graph.dali.json"
     graph.write_text(graph.read_text().replace('"op": "brightness"', '"op": "brihgtness"'))
     graph = own / "no-pictures" / "graph.dali.json"
     graph.write_text(graph.read_text().replace("$photographs", "/nowhere/at/all"))
+    entry = own / "later" / "entry.json"
+    entry.write_text(json.dumps(json.loads(entry.read_text()) | {"waiting": "better pictures"}))
     return root
 
 
@@ -211,7 +213,7 @@ def test_what_makes_no_sense_is_refused(ask: Ask) -> None:
     for method, params, said in (
         ("gallery.entry", {"name": "none-such"}, "none-such"),
         ("gallery.entry", {"name": "cut-off"}, "broken"),
-        ("gallery.draw", {"name": "recipe-video-clips"}, "cannot run yet"),
+        ("gallery.draw", {"name": "later"}, "cannot run yet"),
         ("gallery.draw", {"graph": {"nodes": 3}}, ""),
         ("gallery.nothing", {}, "gallery.nothing"),
         ("gallery.draw", {"name": "hue", "variants": "many"}, ""),

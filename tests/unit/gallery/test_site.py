@@ -50,8 +50,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("site")
     own = root / "own"
     brightness = load_entry(built_in_folder() / "brightness")
-    for name in ("mean", "broken", "no-pictures"):
+    for name in ("mean", "broken", "no-pictures", "later"):
         new_entry(brightness.graph, own, name=name)
+    later = json.loads((own / "later" / "entry.json").read_text()) | {"waiting": "better pictures"}
+    (own / "later" / "entry.json").write_text(json.dumps(later))
     entry = json.loads((own / "mean" / "entry.json").read_text())
     entry |= {"title": MEAN, "helps": MEAN, "tags": [MEAN]}
     (own / "mean" / "entry.json").write_text(json.dumps(entry))
@@ -59,7 +61,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graph = own / "no-pictures" / "graph.dali.json"
     graph.write_text(graph.read_text().replace("$photographs", "/nowhere"))
     every = load_gallery(own)
-    chosen = {name: every[name] for name in (*SHOWN, "mean", "no-pictures")}
+    chosen = {name: every[name] for name in (*SHOWN, "mean", "no-pictures", "later")}
     failed = build_site(Gallery(chosen, every.broken), root / "site")
     assert [entry.name for entry in failed] == ["no-pictures"]
     return root / "site"
@@ -110,7 +112,7 @@ def test_every_entry_has_its_page_pictures_and_graph(site: Path) -> None:
     assert "Random draws" in hsv and "fn.hsv" in hsv and "<svg" in hsv
     assert len(list((site / "pictures" / "hsv").glob("draw-*.jpg"))) == 8
     assert len(list((site / "pictures" / "brightness").glob("range-0-*.jpg"))) == 7
-    assert "Waiting" in (site / "entries" / "recipe-video-clips.html").read_text()
+    assert "Waiting" in (site / "entries" / "later.html").read_text()
 
 
 def test_what_is_wrong_is_said(site: Path) -> None:

@@ -12,6 +12,10 @@ from dali_lab.schema import samples
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators
 from dali_lab.studio.catalogue import start_arguments
+from dali_lab.studio.document.graph_document import empty_document
+from dali_lab.studio.document.validation import check
+from dali_lab.studio.errors import about
+from dali_lab.studio.protocol.documents import GraphNode
 
 NEUTRAL = {
     "cache": "keeps what comes in and hands it on",
@@ -76,3 +80,13 @@ def test_a_new_node_runs_and_shows_its_effect(name: str, tmp_path: Path, monkeyp
     before = pictures[0]
     changed = after.shape != before.shape or after.dtype != before.dtype or not np.array_equal(after, before)
     assert changed or name in NEUTRAL
+
+
+@pytest.mark.parametrize("name", [name for name, op in all_operators().items() if op.source and not op.hidden])
+def test_a_new_reader_has_samples_or_waits_for_its_data(name: str) -> None:
+    operator = all_operators()[name]
+    node: GraphNode = {"op": name, "device": "cpu", "arguments": start_arguments(operator)}
+    found = check({**empty_document(), "nodes": {"reader": node}})
+    assert all(problem.severity != "error" for problem in found.problems)
+    for problem in found.blocked.values():
+        assert about(problem.message, problem.argument).startswith(f"'{problem.argument}' must be given")

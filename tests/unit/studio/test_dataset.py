@@ -52,6 +52,7 @@ def test_samples_are_searched_filtered_and_sorted(samples: Samples) -> None:
         (0, "cats", 4), (1, "dogs", 5), (2, "owls", 5),
     ]  # fmt: skip
     assert names(samples, text="DOGS 1") == ["dogs/01.png", "dogs/10.png"]
+    assert names(samples, text="#2") == ["cats/03.png"]
     assert names(samples, label=0) == ["cats/00.png", "cats/03.png", "cats/06.png", "cats/09.png"]
     assert names(samples, label=0, descending=True)[0] == "cats/09.png"
     samples.look()

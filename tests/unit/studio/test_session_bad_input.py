@@ -48,7 +48,8 @@ def test_no_folder_given(open_session: Open) -> None:
     content = document("")
     content["nodes"]["reader"]["arguments"] = {}
     client = Client(open_session(content))
-    assert "error" in client.preview()["reader"]
+    skipped = client.preview()["reader"]["skipped"]
+    assert skipped["message"] == "'file_root' must be given, or 'file_list' or 'files'."
 
 
 @pytest.mark.parametrize("content", [b"this is no picture", b"", "truncated"], ids=["text", "empty", "truncated"])

@@ -38,7 +38,7 @@ class VideoReaderResize(VideoReader, Resizing):
     tested_elsewhere = "tests/unit/readers/test_video.py"
     arguments = (*VIDEO_READER, *CONSTANT_RATE, *SIZES, *(arg for arg in FILTERS if arg.name != "dtype"))
     rules = RESIZE
-    start = {"sequence_length": 8}
+    start = {"sequence_length": 8, "resize_shorter": 256.0}
     example = """
     >>> frames, labels = fn.readers.video_resize(
     ...     device="gpu", file_root=root, sequence_length=16, resize_shorter=256, name="Reader"

@@ -120,7 +120,7 @@ export function DatasetDialog({ onClose }: { onClose: () => void }) {
             data-autofocus
             type="search"
             aria-label={t('Search names')}
-            placeholder={t('Search names')}
+            placeholder={t('Search names, or #57')}
             value={text}
             onChange={(event) => setText(event.target.value)}
           />
@@ -214,6 +214,9 @@ export function DatasetDialog({ onClose }: { onClose: () => void }) {
           </p>
           {problem !== null && <p className="problem error">{problem}</p>}
           {reader === null && <p className="muted">{t('There is no reader with a list of samples yet.')}</p>}
+          {facts?.matching === 0 && facts.size > 0 && !facts.looking && (
+            <p className="muted">{t('No sample answers to all of these filters.')}</p>
+          )}
           <Grid key={JSON.stringify(query)} pages={pages} chosen={chosen} onChoose={choose} />
         </div>
       </div>
@@ -321,7 +324,9 @@ function Tile({ at, sample, chosen, style, onChoose }: TileProperties) {
           <span className="dataset-problem">{sample?.problem ?? ''}</span>
         )}
       </span>
-      <span className="dataset-name">{sample?.name.replace(/^.*\//, '') ?? ''}</span>
+      <span className="dataset-name">
+        {sample && <strong>{sample.place + 1}</strong>} {sample?.name.replace(/^.*\//, '') ?? ''}
+      </span>
     </button>
   );
 }
