@@ -227,7 +227,10 @@ def stacked(data: Batch, pad: bool) -> Tensor:
         data = by_name("pad", data)
     samples = data.cpu().samples
     if not samples.is_uniform():
-        raise ValueError(f"the samples differ in shape ({data.shape}); pad=True fills them up with zeros")
+        raise ValueError(
+            f"The batch has a non-uniform shape ({data.shape}). To convert it to a tensor, `pad` argument must be"
+            " ``True``, which fills samples up with zeros"
+        )
     layout = "N" + samples.layout if samples.layout else ""
     return Tensor._holding(Samples.of([samples.stacked()], layout)).to_device(data.device)
 

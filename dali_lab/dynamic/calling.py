@@ -213,6 +213,16 @@ def _argument(operator: type[Operator], name: str, value: object) -> Any:
     return found if found.slot.batch is not None and found.slot.batch.dtype in wanted else _cast(found, wanted[0])
 
 
+def fed(operator: type[Operator], name: str, value: object, count: int) -> TensorListCPU:
+    """The values of an argument for a number of samples, in a type that the operator takes from a node."""
+    given = _argument(operator, name, value if isinstance(value, Value) else np.asarray(value))
+    if not isinstance(given, Value):
+        raise ArgumentError("is given to the reader, not to its calls", argument=name, operator=operator.name)
+    samples = _symbol(given.evaluate(), count).batch
+    assert samples is not None
+    return TensorListCPU(samples)
+
+
 def _cast(value: Value, dtype: DALIDataType) -> Any:
     return by_name("cast", value, dtype=dtype)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from dali_lab.dynamic.batch import Batch
+from dali_lab.dynamic.calling import fed
 from dali_lab.dynamic.classes import Operator
 from dali_lab.dynamic.modes import EvalContext
 from dali_lab.dynamic.namespace import namespace
+from dali_lab.dynamic.random import RNG
 from dali_lab.dynamic.tensor import Tensor
 from dali_lab.dynamic.values import Value
 from dali_lab.graph.tracing import traced_call
@@ -61,6 +63,39 @@ class Reader(Operator):
         self._made_for: int | None = None
         self._keys: list[str] | None = None
         self._state: bytes | None = None
+        self._use: str | None = None
+        self._inputs: tuple[str, ...] = ()
+
+    def __call__(self, *inputs: Any, batch_size: int | None = None, rng: RNG | None = None, **arguments: Any) -> Any:
+        """Read on: the next sample, or the next batch where there is a batch size. Epochs follow each other.
+
+        Parameters
+        ----------
+        batch_size
+            In place of the reader's own.
+        **arguments
+            Arguments of this call that may change from call to call, such as regions: constants, tensors or batches.
+
+        Raises
+        ------
+        TypeError
+            If inputs or a generator are given: readers take neither.
+        RuntimeError
+            If :meth:`next_epoch` was used, or the first call had another batch size or other arguments.
+        """
+        if inputs or rng is not None:
+            raise TypeError("a reader takes neither inputs nor a generator of random numbers")
+        size = batch_size if batch_size is not None else self._batch_size
+        given = {name: value for name, value in arguments.items() if value is not None}
+        self._require_use("__call__")
+        pipeline = self._open(size or 1, None, tuple(sorted(given)))
+        operator = find_operator(self.operator_name)
+        values = {name: fed(operator, name, value, size or 1) for name, value in given.items()}
+        outputs = pipeline.run(**values)
+        while not len(outputs[0]):  # all samples were left out as bad
+            outputs = pipeline.run(**values)
+        made = self._wrapped(size, outputs)
+        return made[0] if isinstance(made, tuple) and len(made) == 1 else made
 
     def next_epoch(
         self, batch_size: int | None = None, ctx: EvalContext | None = None, capture: bool = False
@@ -92,10 +127,9 @@ class Reader(Operator):
 
     def _epoch(self, size: int | None, ctx: EvalContext | None = None, taken: int = 0) -> Iterator[Any]:
         """An epoch, or the rest of one behind so many runs of the pipeline."""
+        self._require_use("next_epoch")
         self._taken = taken
-        if size is not None:
-            return self._items(size, ctx, Batch)
-        return self._items(1, ctx, lambda found: Tensor._holding(found._batch))
+        return self._items(size, ctx)
 
     def get_metadata(self, batch_size: int | None = None) -> dict[str, Any]:
         """Sizes of the epoch, with and without filling up, and the shard."""
@@ -142,35 +176,61 @@ class Reader(Operator):
             self._define(pipeline)
         return pipeline.num_outputs, self._keys
 
-    def _items(self, size: int, ctx: EvalContext | None, wrapped: Callable[[TensorList], Value]) -> Iterator[Any]:
+    def _require_use(self, use: str) -> None:
+        if self._use not in (None, use):
+            raise RuntimeError(
+                "Cannot mix `samples`, `batches` and `_run`/`__call__` on the same reader: it is read by"
+                f" {self._use} already"
+            )
+        self._use = use
+
+    def _wrapped(self, size: int | None, outputs: Sequence[TensorList]) -> Any:
+        """Outputs as batches, or as tensors without a batch size; by their names where they have some."""
+        made: tuple[Value, ...] = tuple(
+            Tensor._holding(each._batch) if size is None else Batch(each) for each in outputs
+        )
+        return made if self._keys is None else dict(zip(self._keys, made, strict=True))
+
+    def _items(self, size: int | None, ctx: EvalContext | None) -> Iterator[Any]:
         """The items that are left of the epoch, without those whose samples were all left out as bad."""
-        pipeline = self._open(size, ctx)
+        step = size or 1
+        pipeline = self._open(step, ctx)
         padded = pipeline.reader_meta("reader")["epoch_size_padded"]
         whole = (self._shard + 1) * padded // self._shards - self._shard * padded // self._shards
-        while self._taken * size < whole:
+        while self._taken * step < whole:
             outputs = pipeline.run()
             self._taken += 1
-            if not len(outputs[0]):
-                continue
-            made = map(wrapped, outputs)
-            yield tuple(made) if self._keys is None else dict(zip(self._keys, made, strict=True))
+            if len(outputs[0]):
+                yield self._wrapped(size, outputs)
         if not self._stays:
             self._shard = (self._shard + 1) % self._shards
 
-    def _open(self, size: int, ctx: EvalContext | None) -> Pipeline:
+    def _open(self, size: int, ctx: EvalContext | None, inputs: tuple[str, ...] = ()) -> Pipeline:
+        """The pipeline of the reader, with inputs for the arguments of these names."""
         if self._pipeline is None:
             threads = (ctx or EvalContext.current()).num_threads
-            pipeline = Pipeline(size, threads, None, enable_checkpointing=self._checkpointing, checkpoint=self._state)
+            pipeline = Pipeline(
+                size,
+                threads,
+                None,
+                prefetch_queue_depth=1 if inputs else 2,
+                enable_checkpointing=self._checkpointing,
+                checkpoint=self._state,
+            )
             with pipeline:
-                self._define(pipeline)
+                self._define(pipeline, inputs)
             pipeline.build()
-            self._pipeline, self._made_for = pipeline, size
+            self._pipeline, self._made_for, self._inputs = pipeline, size, inputs
+        elif inputs != self._inputs:
+            raise RuntimeError(f"the first call gave the arguments {list(self._inputs)}; now {list(inputs)} are given")
         elif size != self._made_for:
             raise RuntimeError(f"the reader gave batches of {self._made_for} before; now {size} are asked for")
         return self._pipeline
 
-    def _define(self, pipeline: Pipeline) -> None:
-        found = traced_call(find_operator(self.operator_name), (), {**self._arguments, "name": "reader"})
+    def _define(self, pipeline: Pipeline, inputs: tuple[str, ...] = ()) -> None:
+        source = find_operator("external_source")
+        fed_by = {name: traced_call(source, (), {"name": name}) for name in inputs}
+        found = traced_call(find_operator(self.operator_name), (), {**self._arguments, **fed_by, "name": "reader"})
         self._keys = list(found) if isinstance(found, dict) else None
         nodes = found.values() if isinstance(found, dict) else found
         pipeline.set_outputs(*(nodes if isinstance(found, (dict, list, tuple)) else (nodes,)))

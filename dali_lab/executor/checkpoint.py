@@ -70,9 +70,11 @@ class Checkpoint:
         try:
             found = json.loads(data)
         except (ValueError, UnicodeDecodeError) as error:
-            raise FormatError(f"this is not a checkpoint of a pipeline ({error})") from None
+            raise FormatError(
+                f"Failed to deserialize checkpoint from protobuf: it is not one of a pipeline ({error})"
+            ) from None
         if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
-            raise FormatError("this is not a checkpoint of a pipeline")
+            raise FormatError("Failed to deserialize checkpoint from protobuf: it is not one of a pipeline")
         version = found.pop("version", None)
         if version != VERSION:
             raise FormatError(f"this checkpoint has version {version}; this release reads version {VERSION}")

@@ -385,7 +385,9 @@ class Runner:
             If checkpointing was not enabled, or the next batch has failed.
         """
         if not self.settings.enable_checkpointing:
-            raise GraphError("no checkpoint can be taken: the pipeline was made without enable_checkpointing=True")
+            raise GraphError(
+                "Cannot save the checkpoint. The `enable_checkpointing` was not specified when creating the pipeline"
+            )
         before = self._flights[0].before if self._flights else self._snapshot()
         if before is None:
             raise GraphError("no checkpoint can be taken: the next batch has failed")

@@ -119,7 +119,11 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
         if operator.devices and device not in operator.devices:
             device = operator.devices[0]
     if device not in ("cpu", "gpu", "mixed"):
-        raise ArgumentError(f"{device!r} is not one of 'cpu', 'gpu', 'mixed'", argument="device")
+        message = (
+            f'Invalid device argument "{device}" for operator `nvidia.dali.fn.{operator.name}`.'
+            ' Valid options are "cpu", "gpu" or "mixed"'
+        )
+        raise ArgumentError(message, argument="device")
     if device not in operator.devices:
         offered = " or ".join(map(repr, operator.devices))
         raise ArgumentError(f"this operator runs on {offered}, not on {device!r}", argument="device")

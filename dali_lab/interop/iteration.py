@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dali_lab.interop.iterator_state import IteratorError, IteratorState
 from dali_lab.model.dtypes import PipelineAPIType
-from dali_lab.model.errors import ArgumentTypeError
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.model.user_code import user_stacklevel
 from dali_lab.pipeline.pipeline import Pipeline
@@ -60,23 +60,28 @@ class PipelineIterator(IteratorState):
     ) -> None:
         self.output_map = list(output_map)
         if len(set(self.output_map)) != len(self.output_map):
-            raise IteratorError(f"the names must differ, got {self.output_map}", argument="output_map")
+            raise IteratorError(f"output_map names should be distinct, got {self.output_map}", argument="output_map")
         self._pipes = list(pipelines) if isinstance(pipelines, (list, tuple)) else [pipelines]
         if not self._pipes or not all(isinstance(pipeline, Pipeline) for pipeline in self._pipes):
-            raise ArgumentTypeError("takes a pipeline or a list of pipelines", argument="pipelines")
+            message = "Number of provided pipelines has to be at least 1: takes a pipeline or a list of pipelines"
+            raise IteratorError(message, argument="pipelines")
         self._num_gpus = len(self._pipes)
         self.batch_size = self._pipes[0].max_batch_size
         if any(pipeline.max_batch_size != self.batch_size for pipeline in self._pipes):
             raise IteratorError("must all have the same batch size", argument="pipelines")
         if auto_reset not in (False, None, "no", True, "yes"):
-            raise IteratorError(f"{auto_reset!r} is not one of 'yes', 'no', True, False", argument="auto_reset")
+            message = f"Unsupported value for `auto_reset` {auto_reset}: it is not one of 'yes', 'no', True, False"
+            raise ArgumentError(message, argument="auto_reset")
         self._auto_reset = auto_reset in (True, "yes")
         self._prepare_first_batch = prepare_first_batch
         if fill_last_batch is not None:
             warnings.warn("fill_last_batch is now last_batch_policy", DeprecationWarning, stacklevel=user_stacklevel())
             last_batch_policy = LastBatchPolicy.FILL if fill_last_batch else LastBatchPolicy.PARTIAL
         if not isinstance(last_batch_policy, LastBatchPolicy):
-            message = f"Wrong type for `last_batch_policy`. Takes a LastBatchPolicy, got {last_batch_policy!r}"
+            message = (
+                "Wrong type for `last_batch_policy`."
+                f" Expected {LastBatchPolicy!r}, got {type(last_batch_policy)!r}: {last_batch_policy!r}"
+            )
             raise ArgumentTypeError(message, argument="last_batch_policy")
         self._last_batch_policy = last_batch_policy
         self._last_batch_padded = bool(last_batch_padded)
@@ -128,9 +133,12 @@ class PipelineIterator(IteratorState):
             # The end is where the pipeline ends, so there is no last batch to care for.
             self._last_batch_policy, self._last_batch_padded = LastBatchPolicy.FILL, False
         if self._reader_name and self._size > 0:
-            raise IteratorError("is not given along with reader_name, which knows it", argument="size")
+            raise IteratorError(
+                "When reader_name is provided, size should not be set: the reader knows it", argument="size"
+            )
         if self._reader_name and self._last_batch_padded:
-            raise IteratorError("is not given along with reader_name, which knows it", argument="last_batch_padded")
+            message = "When reader_name is provided, last_batch_padded should not be set: the reader knows it"
+            raise IteratorError(message, argument="last_batch_padded")
         if self._size > 0 and not self._reader_name:
             warnings.warn(
                 "give reader_name instead of size and last_batch_padded where there is a reader: with several shards,"

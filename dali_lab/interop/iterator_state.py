@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.model.errors import ArgumentError, FormatError
+from dali_lab.model.errors import AssertedError, FormatError
 from dali_lab.model.user_code import user_stacklevel
 from dali_lab.pipeline.pipeline import Pipeline
 
 _CHECKPOINTS = "checkpoints"
 
 
-class IteratorError(ArgumentError, AssertionError):
-    """An argument that an iterator does not take; an :class:`AssertionError` too, which NVIDIA DALI raises."""
+class IteratorError(AssertedError):
+    """An argument that an iterator does not take."""
 
 
 class IteratorState:

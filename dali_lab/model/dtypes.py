@@ -214,6 +214,11 @@ def to_dali_type(framework_type: Any) -> DALIDataType:
             raise TypeError(f"elements of type {framework_type!r} cannot be held in a batch") from None
 
 
+def name_in_messages(dali_type: DALIDataType) -> str:
+    """The name of a type in NVIDIA DALI's error messages, which is that of C++."""
+    return "double" if dali_type == DALIDataType.FLOAT64 else dali_type.name.lower()
+
+
 def has_elements(dali_type: DALIDataType) -> bool:
     """Whether samples can be of this type: numbers, bools and enumerations are, strings and lists are not."""
     return dali_type in _TO_NUMPY

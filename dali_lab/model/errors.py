@@ -117,6 +117,10 @@ class ArgumentTypeError(ArgumentError, TypeError):
     default_code = "argument_type"
 
 
+class AssertedError(ArgumentError, AssertionError):
+    """An argument that NVIDIA DALI refuses by an assertion."""
+
+
 class UnknownArgumentError(ArgumentTypeError, KeyError):
     """An argument that the operator does not have."""
 

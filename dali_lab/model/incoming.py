@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.device import dlpack
 from dali_lab.device.transfer import download
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import DALIDataType
+from dali_lab.model.dtypes import DALIDataType, name_in_messages, to_dali_type
 from dali_lab.model.errors import OperatorError
 from dali_lab.model.foreign import from_capsule
 
@@ -41,7 +41,9 @@ def to_array(item: object) -> Array:
     else:
         array = np.asarray(item)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise OperatorError(f"takes arrays of numbers, got {type(item).__name__} of dtype {array.dtype}")
+        raise OperatorError(
+            f"Don't know how to extract the shape out of {type(item)}: takes arrays of numbers, got {array.dtype}"
+        )
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
@@ -124,16 +126,20 @@ def checked_batch(
         If it is not.
     """
     if limit is not None and len(batch) > limit:
-        raise OperatorError(f"got a batch of {len(batch)} samples; the largest batch of this pipeline has {limit}")
+        raise OperatorError(
+            "The external source callback returned an unexpected batch size."
+            f" Expected batch_size <= {limit}, actual: {len(batch)}"
+        )
     if len(batch):
         if dtype is not None and batch.dtype != dtype:
             raise OperatorError(
-                f"ExternalSource expected data of type {dtype.name.lower()} and got: {batch.dtype.name.lower()}"
+                f"ExternalSource expected data of type {name_in_messages(dtype)} and got:"
+                f" {name_in_messages(batch.dtype)}"
             )
         if ndim is not None and batch.ndim != ndim:
             raise OperatorError(f"ExternalSource expected data with {ndim} dimensions and got {batch.ndim} dimensions")
         if layout and len(layout) != batch.ndim:
-            raise OperatorError(f"the layout '{layout}' cannot describe data with {batch.ndim} dimensions")
+            raise OperatorError(f"The layout '{layout}' cannot describe {batch.ndim}-dimensional data")
     if copy:
         batch = _copied(batch)
     return batch.replaced(layout=layout) if layout is not None else batch
@@ -144,13 +150,15 @@ def _from_samples(data: Sequence[Any]) -> Batch:
     layout = _layout_of(data[0]) if data and not isinstance(data[0], np.ndarray) else ""
     for index, row in enumerate(rows):
         if row.dtype != rows[0].dtype:
+            found, first = (name_in_messages(to_dali_type(each.dtype)) for each in (row, rows[0]))
             raise OperatorError(
-                f"the samples of a batch must agree: sample {index} is {row.dtype}, sample 0 is {rows[0].dtype}"
+                f"Sample must have the same type as the target batch, current: {first}, new: {found} for sample idx:"
+                f" {index}"
             )
         if row.ndim != rows[0].ndim:
             raise OperatorError(
-                f"the samples of a batch must agree: sample {index} has {row.ndim} dimensions,"
-                f" sample 0 has {rows[0].ndim}"
+                "All tensors in a batch must have the same number of dimensions:"
+                f" sample {index} has {row.ndim}, sample 0 has {rows[0].ndim}"
             )
     return Batch.of(rows, layout if rows and len(layout) == rows[0].ndim else "")
 

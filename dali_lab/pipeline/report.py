@@ -152,7 +152,8 @@ class PipelineReport:
             return found
         if name not in found:
             raise GraphError(
-                f"there is no reader '{name}'{nearest(name, found)}; readers: {', '.join(found) or 'none'}"
+                f"Operator {name} not found or does not expose valid metadata{nearest(name, found)};"
+                f" readers: {', '.join(found) or 'none'}"
             )
         return found[name]
 

@@ -30,7 +30,8 @@ def cycle_mode(cycle: object) -> str:
         return "quiet"
     if cycle == "raise":
         return "raise"
-    raise ArgumentError(f"{cycle!r} is not one of 'no', 'quiet', 'raise', True, False", argument="cycle")
+    message = f"Invalid value {cycle!r} for the argument `cycle`. Valid values are 'no', 'quiet', 'raise', True, False"
+    raise ArgumentError(message, argument="cycle")
 
 
 def _is_generator_function(item: object) -> bool:
@@ -58,7 +59,9 @@ def kind_of(source: object) -> Kind:
     if is_function(source):
         return "callable"
     raise ArgumentTypeError(
-        f"must be callable, iterable or a generator function, got {type(source).__name__}", argument="source"
+        "The `source` must be callable, iterable or a parameterless generator function. It is of the type"
+        f" {type(source).__name__}",
+        argument="source",
     )
 
 
@@ -244,7 +247,8 @@ def make_source(
         return PythonSource(source, kind, "no", batch, batch_info, outputs, takes_argument(source))
     if mode != "no" and inspect.isgenerator(source):
         raise ArgumentTypeError(
-            "Cannot cycle through a generator - if a function made it, pass that function instead as `source`.",
+            "Cannot cycle through a generator - if the generator is a result of calling a generator function, pass that"
+            " function instead as `source`.",
             argument="cycle",
         )
     return PythonSource(source, kind, mode, batch, batch_info, outputs)

@@ -58,11 +58,13 @@ def loads(data: bytes, graph: Graph, names: Names, batch_size: int) -> Checkpoin
     try:
         message = messages().Checkpoint.FromString(data)
     except (DecodeError, ValueError, RuntimeError, TypeError) as error:
-        raise FormatError(f"this is not a checkpoint of a pipeline ({error})") from None
+        raise FormatError(
+            f"Failed to deserialize checkpoint from protobuf: it is not one of a pipeline ({error})"
+        ) from None
     if message.HasField("dali_lab"):
         return Checkpoint.loads(message.dali_lab)
     if not message.cpts or not all(isinstance(entry.operator_name, str) for entry in message.cpts):
-        raise FormatError("this is not a checkpoint of a pipeline: it holds no operators that have names")
+        raise FormatError("Failed to deserialize checkpoint from protobuf: it holds no operators that have names")
     return _foreign(message, graph, names, batch_size)
 
 

@@ -104,7 +104,9 @@ def read(data: bytes, *, friendly: bool = False) -> tuple[Graph, dict[str, str]]
     except (DecodeError, ValueError, RuntimeError) as error:
         raise FormatError("this is not a pipeline in NVIDIA DALI's serialized form, or it was cut off") from error
     if not message.op and not message.external_inputs:
-        raise FormatError("this is not a pipeline in NVIDIA DALI's serialized form: it has no operators")
+        raise FormatError(
+            "Error parsing serialized pipeline: this is not NVIDIA DALI's serialized form, or has no operators"
+        )
     _check_texts(message)
     reader = Reader(message, friendly)
     return reader.graph(), reader.operator_names()

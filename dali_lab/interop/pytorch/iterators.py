@@ -95,7 +95,11 @@ class DALIRaggedIterator(DALIGenericIterator):
         tags = (self.DENSE_TAG, self.SPARSE_LIST_TAG, self.SPARSE_COO_TAG)
         self._types = list(output_types) if output_types is not None else [self.DENSE_TAG] * len(output_map)
         if len(self._types) != len(output_map) or any(tag not in tags for tag in self._types):
-            raise IteratorError(f"takes one of {', '.join(map(repr, tags))} for each output", argument="output_types")
+            raise IteratorError(
+                "Only DENSE_TAG, SPARSE_LIST_TAG and SPARSE_COO_TAG are allowed:"
+                f" takes one of {', '.join(map(repr, tags))} for each output",
+                argument="output_types",
+            )
         super().__init__(
             pipelines, output_map, size, reader_name, auto_reset, fill_last_batch, dynamic_shape, last_batch_padded,
             last_batch_policy, prepare_first_batch,

@@ -9,7 +9,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT16
-from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError, AssertedError, OperatorError
 from dali_lab.model.references import PythonReference, is_function
 from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, integers, register
 from dali_lab.schema.arguments import REQUIRED
@@ -75,8 +75,11 @@ class NumbaFunction(Operator):
                 raise ArgumentTypeError(f"takes a function, got {function!r}", argument=name)
         for types, dimensions in (("in_types", "ins_ndim"), ("out_types", "outs_ndim")):
             if len(values[types]) != len(values[dimensions]):
-                raise ArgumentError(
-                    f"has {len(values[dimensions])} numbers for {len(values[types])} {types}", argument=dimensions
+                what = "input" if types == "in_types" else "output"
+                raise AssertedError(
+                    f"Number of {what} types and {what} dimensions should match:"
+                    f" {len(values[types])} {types}, {len(values[dimensions])} {dimensions}",
+                    argument=dimensions,
                 )
             if FLOAT16 in values[types]:
                 raise ArgumentError("cannot hold FLOAT16, which Numba does not compile", argument=types)
@@ -100,10 +103,15 @@ class NumbaFunction(Operator):
         for index, (batch, dtype, ndim) in enumerate(
             zip(inputs, self.value("in_types"), self.value("ins_ndim"), strict=True)
         ):
-            if batch.dtype != dtype or batch.ndim != ndim:
+            if batch.dtype != dtype:
                 raise OperatorError(
-                    f"input {index} is of type {batch.dtype} with {batch.ndim} dimensions; it was declared as {dtype}"
-                    f" with {ndim}"
+                    f"Data type passed in `in_types` at index {index} doesn't match type of the input data:"
+                    f" {dtype}, {batch.dtype}"
+                )
+            if batch.ndim != ndim:
+                raise OperatorError(
+                    f"Number of dimensions passed in `ins_ndim` at index {index} doesn't match the number of dimensions"
+                    f" of the input data: {ndim} and {batch.ndim}"
                 )
         outputs = tuple(
             call.allocate(shapes, dtype, "")

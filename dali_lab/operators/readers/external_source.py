@@ -163,7 +163,9 @@ class ExternalSource(Operator):
         if described.kind != "callable" and not described.batch:
             kind = "an iterable" if described.kind == "iterable" else "a generator function"
             raise ArgumentTypeError(
-                f"Parallel external source with {kind} must be run in a batch mode (batch=True)", argument="source"
+                f"Parallel external source with {kind} must be run in a batch mode (specify `batch=True`"
+                " in the external source definition and make sure your source returns batches)",
+                argument="source",
             )
 
     # -- execution ----------------------------------------------------------------------------------------------

@@ -263,7 +263,11 @@ class Reinterpret(_Reshaping):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         given = {*connected, *values}
         if inputs == 1 and not given & {"shape", "rel_shape", "src_dims", "layout", "dtype"}:
-            raise ArgumentError("must be given, or a shape or layout", argument="dtype", operator=cls.name)
+            raise ArgumentError(
+                "the operator is no-op: arguments specify neither new shape, layout nor type",
+                argument="dtype",
+                operator=cls.name,
+            )
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         dtype = self.value("dtype")

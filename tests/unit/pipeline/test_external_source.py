@@ -252,7 +252,7 @@ def test_feeding_other_arrays() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"source": 5}, "must be callable, iterable or a generator function"),
+        ({"source": 5}, "must be callable, iterable or a parameterless generator function"),
         ({"source": lambda a, b: None}, "more than one positional argument"),
         ({"source": lambda *a: None}, r"`\*a`"),
         ({"source": lambda: None, "cycle": "quiet"}, "callable"),
@@ -276,10 +276,10 @@ def test_wrong_definitions(options: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"source": lambda: np.zeros((3, 1))}, "got a batch of 3 samples; the largest batch of this pipeline has 2"),
+        ({"source": lambda: np.zeros((3, 1))}, "Expected batch_size <= 2, actual: 3"),
         (
             {"source": lambda: np.zeros((2, 1)), "dtype": dali_lab.types.UINT8},
-            "expected data of type uint8 and got: float64",
+            "expected data of type uint8 and got: double",
         ),
         ({"source": lambda: np.zeros((2, 1)), "ndim": 2}, "expected data with 2 dimensions and got 1"),
         ({"source": lambda: np.zeros((2, 1)), "layout": "HWC"}, "layout 'HWC' cannot describe"),

@@ -89,7 +89,7 @@ def test_agrees_with_dali(name: str) -> None:
     [
         ({"run_fn": broken}, "unknown_name"),
         ({"run_fn": 3}, "takes a function"),
-        ({"ins_ndim": [3, 3]}, "2 numbers for 1 in_types"),
+        ({"ins_ndim": [3, 3]}, "1 in_types, 2 ins_ndim"),
         ({"in_types": ["FLOAT"]}, "declared as DALIDataType.FLOAT"),
         ({"ins_ndim": [2], "outs_ndim": [2]}, "with 2"),
         ({"outs_ndim": [2]}, "setup_fn"),

@@ -241,7 +241,7 @@ def test_unknown_inputs_and_readers() -> None:
         pipeline.set_outputs(fn.external_source(name="images"))
     with pytest.raises(KeyError, match="did you mean 'images'"):
         pipeline.run(image=np.zeros((1, 1)))
-    with pytest.raises(RuntimeError, match="there is no reader 'Reader'"):
+    with pytest.raises(RuntimeError, match="Operator Reader not found or does not expose valid metadata; readers"):
         pipeline.epoch_size("Reader")
     assert pipeline.epoch_size() == {} and pipeline.reader_meta() == {}
     assert number(pipeline.run(images=np.ones((1, 1)))) == 1, "the pipeline is still usable"

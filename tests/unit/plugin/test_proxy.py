@@ -191,7 +191,7 @@ def test_a_batch_that_fails_concerns_itself_alone(workers: int) -> None:
 def test_a_batch_that_is_too_large() -> None:
     with dali_proxy.DALIServer(flipping(2)) as server:
         loader = dali_proxy.DataLoader(server, Images(server.proxy), batch_size=4, num_workers=1)
-        with pytest.raises(RuntimeError, match="largest batch of this pipeline has 2"):
+        with pytest.raises(RuntimeError, match="Expected batch_size <= 2"):
             next(iter(loader))
 
 

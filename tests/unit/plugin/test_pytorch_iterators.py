@@ -280,7 +280,7 @@ def test_feed_ndarray() -> None:
         ({"reader_name": "Nobody"}, "Reader"),
         ({"last_batch_policy": "FILL"}, "LastBatchPolicy"),
         ({"auto_reset": "maybe"}, "auto_reset"),
-        ({"output_map": ["a", "a"]}, "differ"),
+        ({"output_map": ["a", "a"]}, "distinct"),
         ({"output_map": ["a"]}, "2 outputs"),
     ],
 )
