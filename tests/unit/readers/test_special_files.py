@@ -63,6 +63,18 @@ def test_graphs_do_neither_and_errors_name_the_file(kind: str, tmp_path: Path) -
             reading(str(path))
 
 
+@pytest.mark.filterwarnings("ignore:.*left out:UserWarning")
+def test_a_folder_without_a_good_video_names_a_bad_one(tmp_path: Path) -> None:
+    (tmp_path / "class").mkdir()
+    for name in ("a.mp4", "b.mp4"):
+        (tmp_path / "class" / name).write_bytes(b"no video")
+    pipeline = Pipeline(1, 1, None)
+    with pipeline:
+        pipeline.set_outputs(*fn.experimental.readers.video(file_root=str(tmp_path), sequence_length=2))
+    with pytest.raises(DaliLabError, match=r"a\.mp4.*and 1 more; no video is left"):
+        pipeline.build()
+
+
 def test_an_open_pipe_is_read(tmp_path: Path) -> None:
     """As a shell's ``<(…)`` gives one."""
     (tmp_path / "a.bin").write_bytes(b"content")

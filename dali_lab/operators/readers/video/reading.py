@@ -156,6 +156,9 @@ class VideoReading(ListReader):
                 # Folders hold other files, too, and one that was named need not end a run that goes on without it.
                 warnings.warn(f"{why(error, listed.path)}; it is left out", UserWarning, stacklevel=2)
                 self._no_videos[listed.path] = why(error, listed.path)
+        if self._no_videos and all(self.excludes(each.path) or each.path in self._no_videos for each in self._files):
+            reason, *others = self._no_videos.values()
+            raise self.fail(f"{reason}" + (f", and {len(others)} more" if others else "") + "; no video is left")
         if not clips:
             raise self.fail(
                 f"there is no sequence in {len(self._files)} files: the videos, or the parts of them that were asked"
