@@ -76,6 +76,11 @@ def test_a_chosen_folder_beside_the_file_is_saved_by_its_short_path(
     tab.wait(file.exists, "the graph is not saved")
     assert json.loads(file.read_text())["nodes"]["reader"]["arguments"]["file_root"] == "./holidays"
     page.locator('[data-command="export"]').first.click()
-    text = tab.dialog("export").get_by_test_id("export-text")
+    export = tab.dialog("export")
+    text = export.get_by_test_id("export-text")
     tab.wait(lambda: "holidays" in text.inner_text(), "there is no program")
     assert str(tmp_path) not in text.inner_text()
+    export.get_by_role("tab", name="Graph file").click()
+    with page.expect_download() as download:
+        export.locator('[data-action="download"]').click()  # at once: it is the form that was asked for
+    assert download.value.suggested_filename == "mine.dali.json"

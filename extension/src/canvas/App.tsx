@@ -242,14 +242,29 @@ const DIALOGS: Record<DialogName, ComponentType<{ onClose: () => void }>> = {
   probe: ProbeDialog,
 };
 
+/** An open dialog: one that was closed meanwhile does not close what was opened after it when its work ends. */
+function Opened({ dialog }: { dialog: DialogName }) {
+  const editor = useEditor();
+  const open = useRef(true);
+  useEffect(() => {
+    open.current = true;
+    return () => {
+      open.current = false;
+    };
+  }, []);
+  const close = useCallback(() => {
+    if (open.current) editor.prompts.patch({ dialog: null });
+  }, [editor]);
+  const Shown = DIALOGS[dialog];
+  return <Shown onClose={close} />;
+}
+
 function Dialogs() {
   const editor = useEditor();
   const dialog = useValue(editor.prompts, ({ dialog }) => dialog);
-  const close = useCallback(() => editor.prompts.patch({ dialog: null }), [editor]);
-  const Shown = dialog && DIALOGS[dialog];
   return (
     <>
-      {Shown && <Shown onClose={close} />}
+      {dialog && <Opened key={dialog} dialog={dialog} />}
       <LinkDialog />
       <PathDialog />
       <ProgramDialog />

@@ -109,12 +109,14 @@ export type SaveResult = 'saved' | 'exists' | 'failed';
 
 export async function save(editor: Editor, path?: string, overwrite = false): Promise<SaveResult> {
   editor.sync.flush();
+  const { document } = editor.history;
   try {
     const { file, title } = await editor.connection.call<{ file: FileInfo; title: string }>('save', {
       ...(path === undefined ? {} : { path }),
       overwrite,
     });
-    editor.session.patch({ file, title, dirty: false, readOnly: false });
+    // What was changed meanwhile is not in the file.
+    editor.session.patch({ file, title, dirty: editor.history.document !== document, readOnly: false });
     editor.settleNotices(t('It could not be saved'));
     editor.notify('info', t('Saved as %1.', file.name));
     return 'saved';

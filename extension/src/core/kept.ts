@@ -32,16 +32,24 @@ export function keep(editor: Editor, graph: Kept): void {
   editor.notify('info', t('“%1” was not saved; it is kept under Open.', graph.title), { actions: [back] });
 }
 
+/** Graphs on their way back: a second press while the session answers is no second way. */
+const returning = new WeakSet<Kept>();
+
 /** Shows a kept graph again, with its undo; the graph on the canvas is kept instead, if it is not saved. */
 export async function goBack(editor: Editor, graph: Kept): Promise<void> {
-  const other = unsaved(editor);
   const { document, file } = graph;
+  let other: Kept | null;
+  if (returning.has(graph)) return;
+  returning.add(graph);
   try {
     const opened = await editor.connection.call<Hello>('restore', { document, file, dirty: true });
+    other = unsaved(editor);
     editor.adopt({ ...opened, title: graph.title });
   } catch (error) {
     editor.report(error, t('It could not be opened'));
     return;
+  } finally {
+    returning.delete(graph);
   }
   editor.kept.update((before) => before.filter(({ at }) => at !== graph.at));
   resumeUndo(editor, document, graph.history);

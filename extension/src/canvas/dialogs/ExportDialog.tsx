@@ -1,6 +1,6 @@
 /** The graph as code or a file: shown, copied, downloaded. */
 import { Button, Tabs } from '../controls/buttons';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { download, exportFile, exportGraph } from '../../core/files';
 import type { Exported } from '../../core/protocol';
 import { useEditor, useValue } from '../context';
@@ -31,10 +31,13 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
   const [result, setResult] = useState<Exported | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [copied, setCopied] = useState(false);
+  /** The form that was asked for last: what is copied at once is this one, not the one that is still shown. */
+  const asked = useRef<Promise<Exported> | null>(null);
 
   useEffect(() => {
     let current = true;
-    exportGraph(editor, to).then(
+    asked.current = exportGraph(editor, to);
+    asked.current.then(
       (exported) => {
         if (!current) return;
         setResult(exported);
@@ -52,9 +55,11 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
   }, [editor, to]);
 
   async function copy(): Promise<void> {
-    if (!result) return;
+    // Why it cannot be written stands in the dialog.
+    const wanted = await asked.current?.catch(() => null);
+    if (!wanted) return;
     try {
-      await navigator.clipboard.writeText(result.text);
+      await navigator.clipboard.writeText(wanted.text);
       setCopied(true);
       setTimeout(() => setCopied(false), 1500);
     } catch {
@@ -100,7 +105,12 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
           <Button
             data-action="download"
             disabled={!result}
-            onClick={() => result && download(result.text, result.filename, result.mime)}
+            onClick={() =>
+              void asked.current?.then(
+                ({ text, filename, mime }) => download(text, filename, mime),
+                () => undefined,
+              )
+            }
           >
             {t('Download')}
           </Button>

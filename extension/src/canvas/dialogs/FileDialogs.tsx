@@ -115,6 +115,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
               data-testid="upload"
               onChange={(event) => {
                 const file = event.target.files?.[0];
+                event.target.value = ''; // the same file can be chosen again
                 if (!file) return;
                 textOf(file).then(
                   (content) => take({ text: content, name: file.name.replace(/\.png$/i, '.dali.json') }),
@@ -141,16 +142,18 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState(
     file?.name ?? `${(title || 'pipeline').replace(/\.dali\.json$/, '').replace(/[^\w.-]+/g, '-')}.dali.json`,
   );
-  const [exists, setExists] = useState(false);
+  /** The path at which there is a file already: only this one is overwritten. */
+  const [taken, setTaken] = useState<string | null>(null);
   const start = file ? file.path.replace(/[/\\][^/\\]*$/, '') : null;
   const withEnding = /\.json$/.test(name) ? name : `${name}.dali.json`;
-  const store = async (overwrite: boolean): Promise<void> => {
+  const exists = taken?.split('/').pop() === withEnding;
+  const store = async (): Promise<void> => {
     const chosen = await chosenFolder(folder.current);
     if (chosen === undefined) return;
     const path = chosen === null ? withEnding : `${chosen.replace(/[/\\]$/, '')}/${withEnding}`;
-    const result = await save(editor, path, overwrite);
+    const result = await save(editor, path, path === taken);
     if (result === 'saved') onClose();
-    setExists(result === 'exists');
+    setTaken(result === 'exists' ? path : null);
   };
   return (
     <Dialog
@@ -166,7 +169,7 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
             className="primary"
             data-action="save"
             disabled={name.trim() === ''}
-            onClick={() => void store(exists)}
+            onClick={() => void store()}
           >
             {exists ? t('Overwrite') : t('Save')}
           </Button>
@@ -182,10 +185,10 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
           spellCheck={false}
           onChange={(event) => {
             setName(event.target.value);
-            setExists(false);
+            setTaken(null);
           }}
           onKeyDown={(event) => {
-            if (event.key === 'Enter' && name.trim() !== '') void store(exists);
+            if (event.key === 'Enter' && name.trim() !== '') void store();
           }}
         />
       </label>
@@ -193,7 +196,10 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
         <FileBrowser
           start={start}
           kinds={['folder', 'graph']}
-          onFolder={(path) => (folder.current = path)}
+          onFolder={(path) => {
+            folder.current = path;
+            setTaken(null);
+          }}
           onFile={(path) => setName(path.replace(/^.*[/\\]/, ''))}
         />
       )}
@@ -208,6 +214,7 @@ export function PathDialog() {
   if (!picking) return null;
   const close = (): void => editor.prompts.patch({ picking: null });
   const choose = (path: string): void => {
+    if (editor.prompts.get().picking !== picking) return; // closed before the folder was found
     close();
     picking.choose(path);
   };

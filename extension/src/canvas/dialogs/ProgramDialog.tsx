@@ -13,7 +13,11 @@ import './ProgramDialog.css';
 export function ProgramDialog() {
   const editor = useEditor();
   const program = useValue(editor.prompts, ({ program }) => program);
-  return program && <Choice program={program} onClose={() => editor.prompts.patch({ program: null })} />;
+  // What a program answers when its turn is over concerns no other one.
+  const close = (): void => {
+    if (editor.prompts.get().program === program) editor.prompts.patch({ program: null });
+  };
+  return program && <Choice key={JSON.stringify(program.request)} program={program} onClose={close} />;
 }
 
 function Choice({ program, onClose }: { program: Program; onClose: () => void }) {
