@@ -37,7 +37,7 @@ class OneOf:
         every = [name for names in self._alternatives for name in names]
         if self._needed and provided.isdisjoint(every):
             others = "".join(f", or '{name}'" for name in every[1:])
-            raise ArgumentError(f"must be given{others}", argument=every[0])
+            raise ArgumentError(f"must be given{others}", argument=every[0], code="argument_missing")
 
 
 class Needs:
@@ -50,7 +50,7 @@ class Needs:
     def check(self, given: AbstractSet[str], provided: AbstractSet[str]) -> None:
         """Raise :class:`ArgumentError` if the rule is broken."""
         if self._name in given and self._other not in provided:
-            raise ArgumentError(f"must be given where '{self._name}' is", argument=self._other)
+            raise ArgumentError(f"must be given where '{self._name}' is", argument=self._other, code="argument_missing")
 
 
 Rule = OneOf | Needs

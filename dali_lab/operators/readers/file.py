@@ -65,7 +65,9 @@ class File(ListReader):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         given = [name for name in ("file_root", "file_list", "files") if values.get(name) is not None]
         if not given:
-            raise ArgumentError("must be given, or 'file_list' or 'files'", argument="file_root")
+            raise ArgumentError(
+                "must be given, or 'file_list' or 'files'", argument="file_root", code="argument_missing"
+            )
         if values.get("labels") is not None:
             if values.get("files") is None:
                 raise ArgumentError("goes with 'files', which is not given", argument="labels")

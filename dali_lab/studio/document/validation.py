@@ -117,7 +117,7 @@ def check(document: Document, permissions: Permissions | None = None) -> Checked
 def _lacks_data(graph: Graph, problem: Problem) -> bool:
     """Whether a reader only waits for its folder or file, as one does that was just added."""
     node = graph.nodes.get(problem.node or "")
-    if node is None or not problem.argument or not problem.message.startswith("must be given"):
+    if node is None or problem.code != "argument_missing":
         return False
     return has_operator(node.op) and find_operator(node.op).source
 

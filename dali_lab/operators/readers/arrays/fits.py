@@ -65,7 +65,9 @@ class Fits(ListReader):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         super().verify(values, connected, inputs)
         if all(values.get(name) is None for name in ("file_root", "file_list", "files")):
-            raise ArgumentError("must be given, or 'file_list' or 'files'", argument="file_root")
+            raise ArgumentError(
+                "must be given, or 'file_list' or 'files'", argument="file_root", code="argument_missing"
+            )
         count, dtypes = cls.output_count(values), values.get("dtypes")
         if not count:
             raise ArgumentError("is an empty list", argument="hdu_indices")

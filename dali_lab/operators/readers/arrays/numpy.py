@@ -57,7 +57,9 @@ class Numpy(ListReader):
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         if all(values.get(name) is None for name in ("file_root", "file_list", "files")):
-            raise ArgumentError("must be given, or 'file_list' or 'files'", argument="file_root")
+            raise ArgumentError(
+                "must be given, or 'file_list' or 'files'", argument="file_root", code="argument_missing"
+            )
         super().verify(values, connected, inputs)
         verify_region(values, connected)
 

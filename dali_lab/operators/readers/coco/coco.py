@@ -133,7 +133,7 @@ class COCO(ListReader):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         super().verify(values, connected, inputs)
         if values.get("file_root") is None:
-            raise ArgumentError("must be given", argument="file_root")
+            raise ArgumentError("must be given", argument="file_root", code="argument_missing")
         if values.get("skip_cached_images"):
             raise ArgumentError("cannot be used with COCO annotations", argument="skip_cached_images")
         if values.get("preprocessed_annotations"):
@@ -141,7 +141,9 @@ class COCO(ListReader):
             if given:
                 raise ArgumentError("cannot be given together with 'preprocessed_annotations'", argument=given[0])
         elif not values.get("annotations_file"):
-            raise ArgumentError("must be given, or 'preprocessed_annotations'", argument="annotations_file")
+            raise ArgumentError(
+                "must be given, or 'preprocessed_annotations'", argument="annotations_file", code="argument_missing"
+            )
         if values.get("pixelwise_masks") and (values.get("polygon_masks") or values.get("masks")):
             raise ArgumentError("cannot be given together with 'polygon_masks'", argument="pixelwise_masks")
         if bool(values.get("save_preprocessed_annotations")) != bool(values.get("save_preprocessed_annotations_dir")):

@@ -98,7 +98,9 @@ class VideoReading(ListReader):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         given = [name for name in ROOTS if values.get(name)]
         if not given:
-            raise ArgumentError("must be given, or 'file_root' or 'file_list'", argument="filenames")
+            raise ArgumentError(
+                "must be given, or 'file_root' or 'file_list'", argument="filenames", code="argument_missing"
+            )
         if len(given) > 1:
             raise ArgumentError(f"given together with '{given[1]}'; give one or the other", argument=given[0])
         if values.get("labels") is not None:
