@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import deque
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import panel as pn
 import param
@@ -20,6 +19,17 @@ from panel.models.esm import ESMEvent
 from dali_lab.studio.bundle import BUNDLE
 from dali_lab.studio.connections import Port
 from dali_lab.studio.session import Session
+
+_MOST_TOGETHER = 16
+"""Messages that are taken from one packet: each packet of a page is paced, whatever is in it."""
+
+
+class _Waiting(NamedTuple):
+    """A message to the page."""
+
+    pane: int
+    text: str
+    buffers: list[bytes]
 
 
 class DaliLabEditor(JSComponent):
@@ -45,7 +55,7 @@ class DaliLabEditor(JSComponent):
                 **params,
             }
         )
-        self._waiting: deque[dict[str, Any]] = deque()
+        self._waiting: list[_Waiting] = []
         self._lock = threading.Lock()
         self._scheduled = False
         self._document: Document | None = pn.state.curdoc
@@ -68,22 +78,23 @@ class DaliLabEditor(JSComponent):
 
     def _handle_msg(self, data: Any) -> None:
         try:
-            text = data["message"]
-            message = json.loads(text)
-        except (KeyError, TypeError, ValueError, RecursionError):
+            messages = json.loads(data["messages"])[:_MOST_TOGETHER]
+            size = len(data["messages"]) // len(messages)
+        except (ArithmeticError, KeyError, TypeError, ValueError, RecursionError):
             return
         pane = 1 if data.get("pane") == 1 else 0
         if pane == len(self._panes) == 1:
             self._show(self._panes[0][0].beside())
         if pane < len(self._panes):
             session, port = self._panes[pane]
-            session.receive(port, message, len(text))
+            for message in messages:
+                session.receive(port, message, size)
 
     def _deliver(self, message: dict[str, Any], buffers: list[bytes], pane: int) -> None:
-        """Send a message to the page, from any thread; messages queued meanwhile go along."""
+        """Send a message to the page, from any thread; messages queued meanwhile go along in one packet."""
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         with self._lock:
-            self._waiting.append({"message": text, "buffers": list(buffers), "pane": pane})
+            self._waiting.append(_Waiting(pane, text, buffers))
             if self._scheduled:
                 return
             self._scheduled = True
@@ -106,9 +117,10 @@ class DaliLabEditor(JSComponent):
                 if not self._waiting:
                     self._scheduled = False
                     return
-                data = self._waiting.popleft()
+                waiting, self._waiting = self._waiting, []
             try:
-                self._send(data)
+                for pane in dict.fromkeys(each.pane for each in waiting):
+                    self._send(_packet(pane, [each for each in waiting if each.pane == pane]))
             except BaseException:
                 with self._lock:
                     self._scheduled = False
@@ -122,6 +134,16 @@ class DaliLabEditor(JSComponent):
         # puts off because the connection is busy stays with it until there is something else to be sent.
         for model, _ in list(self._models.values()):
             self._document.callbacks.send_event(ESMEvent(model=model, data=data))  # type: ignore[no-untyped-call]
+
+
+def _packet(pane: int, messages: list[_Waiting]) -> dict[str, Any]:
+    """Messages as one packet: Bokeh sends one frame for all their buffers, as each frame costs about as much."""
+    return {
+        "pane": pane,
+        "messages": f"[{','.join(each.text for each in messages)}]",
+        "sizes": [[len(buffer) for buffer in each.buffers] for each in messages],
+        "bytes": b"".join(buffer for each in messages for buffer in each.buffers) or None,
+    }
 
 
 def _loop_of(document: Document | None) -> Any:

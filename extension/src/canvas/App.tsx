@@ -18,6 +18,7 @@ import { parseClip } from '../core/edits';
 import type { DialogName, Editor } from '../core/editor';
 import { open } from '../core/files';
 import { fold } from '../core/folding';
+import type { Value } from '../core/observable';
 import { isWriting } from '../core/writing';
 import { Canvas } from './Canvas';
 import { EditorContext, useEditor, useHint, usePanels, useValue } from './context';
@@ -83,9 +84,6 @@ function Shell({ chrome }: { chrome: Chrome }) {
   const [begun, setBegun] = useState(!gallery);
   if (!begun && !gallery) setBegun(true);
   const theme = useValue(editor.view, ({ theme }) => theme);
-  const previewing = useValue(editor.previews.status, ({ running }) => running);
-  const pending = useValue(editor.sync.pending);
-  const revision = useValue(editor.sync.revision);
   const settled = useValue(editor.opening.settled);
   const connection = useValue(editor.connection.state, ({ status }) => status);
   const height = useValue(trayHeight);
@@ -107,15 +105,29 @@ function Shell({ chrome }: { chrome: Chrome }) {
     return () => observer.disconnect();
   }, [editor]);
 
-  // The sample under the pointer is marked at every node by an attribute: nothing is drawn again.
-  useEffect(
-    () =>
-      editor.view.watch('hoverSample', (sample) => {
-        if (sample === null) root.current?.removeAttribute('data-hover-sample');
-        else root.current?.setAttribute('data-hover-sample', String(sample));
-      }),
-    [editor],
-  );
+  // What changes often is told by attributes: nothing is drawn again.
+  useEffect(() => {
+    const { previews, sync, view } = editor;
+    const tell = <T,>(name: string, value: Value<T>, text: (value: T) => string | null): (() => void) => {
+      const show = (): void => {
+        const now = text(value.get());
+        if (now === null) root.current?.removeAttribute(name);
+        else root.current?.setAttribute(name, now);
+      };
+      show();
+      return value.subscribe(show);
+    };
+    const ends = [
+      tell('data-preview', previews.status, ({ running }) => (running ? 'running' : 'idle')),
+      tell('data-pending', sync.pending, String),
+      tell('data-revision', sync.revision, String),
+      // The sample under the pointer is marked at every node.
+      tell('data-hover-sample', view.part('hoverSample'), (sample) =>
+        sample === null ? null : String(sample),
+      ),
+    ];
+    return () => ends.forEach((end) => end());
+  }, [editor]);
 
   const onKeyDown = useCallback(
     (event: KeyboardEvent) => {
@@ -181,9 +193,6 @@ function Shell({ chrome }: { chrome: Chrome }) {
         data-testid="dali-editor"
         data-theme={theme}
         data-ready={ready}
-        data-preview={previewing ? 'running' : 'idle'}
-        data-pending={pending}
-        data-revision={revision}
         data-settled={settled}
         data-connection={connection}
         data-lm-suppress-shortcuts="true"

@@ -70,9 +70,6 @@ function Overview() {
 
 export function Canvas() {
   const editor = useEditor();
-  const document = useValue(editor.document);
-  const selection = useValue(editor.selection);
-  const catalogue = useValue(editor.catalogue);
   const panels = usePanels();
   const readOnly = useValue(editor.session, (session) => session.readOnly);
   const flow = useReactFlow<FlowNode, LinkEdgeType>();
@@ -91,17 +88,20 @@ export function Canvas() {
     [flow],
   );
 
+  // Most edits are of arguments: nothing is drawn again but the cards that they change.
   const [nodes, setNodes] = useState<FlowNode[]>([]);
+  const [edges, setEdges] = useState<LinkEdgeType[]>([]);
   useEffect(() => {
-    setNodes((before) => flowNodes(document, selection, before, sizeOf));
-  }, [document, selection, sizeOf]);
-
-  const edgeCache = useRef<LinkEdgeType[]>([]);
-  const edges = useMemo(() => {
-    if (!catalogue) return [];
-    edgeCache.current = flowEdges({ document, catalogue }, selection, edgeCache.current);
-    return edgeCache.current;
-  }, [document, catalogue, selection]);
+    const look = (): void => {
+      const [document, selection] = [editor.document.get(), editor.selection.get()];
+      const catalogue = editor.catalogue.get();
+      setNodes((before) => flowNodes(document, selection, before, sizeOf));
+      setEdges((before) => (catalogue ? flowEdges({ document, catalogue }, selection, before) : []));
+    };
+    look();
+    const ends = [editor.document, editor.selection, editor.catalogue].map((each) => each.subscribe(look));
+    return () => ends.forEach((end) => end());
+  }, [editor, sizeOf]);
   const shownEdges = useMemo(
     () =>
       dropLink === null
@@ -110,9 +110,8 @@ export function Canvas() {
     [edges, dropLink],
   );
 
-  const placements = useMemo(
-    () => Object.values(document.nodes).some(({ device }) => (device ?? 'cpu') !== 'cpu'),
-    [document],
+  const placements = useValue(editor.document, ({ nodes: all }) =>
+    Object.values(all).some(({ device }) => (device ?? 'cpu') !== 'cpu'),
   );
   const { touched, take } = useCanvasPort(frame, pointer, sizeOf);
   useKeptFocus(frame);

@@ -24,8 +24,9 @@ export function LinkTip({ frame }: { frame: () => DOMRect | undefined }) {
     // A link that is removed under the pointer fires no leave event.
     if (hovered && !linkByKey(document, hovered.key)) editor.view.patch({ hoveredLink: null });
   }, [editor, document, hovered]);
+  if (!shown || !hovered || !link) return null;
   const box = frame();
-  if (!shown || !hovered || !link || !box) return null;
+  if (!box) return null;
   const output = editor.previews.result(link.source.node)?.outputs[link.source.output];
   const transfer = transferOf(document, link.source, link.target);
   const to = isArgument(link.target) ? `${link.target.argument} of ${link.target.node}` : link.target.node;

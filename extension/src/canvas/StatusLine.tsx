@@ -1,4 +1,5 @@
 /** The line below: device, batch, seed, times, and what wants attention. */
+import { useEffect, useState } from 'react';
 import { nextProblem } from '../core/navigation';
 import { transfers } from '../core/placement';
 import { formatBytes } from '../core/values';
@@ -9,11 +10,27 @@ import { Icon } from './icons';
 import { t, tn } from '../core/language';
 import './StatusLine.css';
 
+const LASTING_MS = 400;
+
+/** True once the value has been true for a moment: what is over sooner would only flicker. */
+function useLasting(value: boolean): boolean {
+  const [lasts, setLasts] = useState(false);
+  useEffect(() => {
+    if (!value) return undefined;
+    const timer = setTimeout(() => setLasts(true), LASTING_MS);
+    return () => {
+      clearTimeout(timer);
+      setLasts(false);
+    };
+  }, [value]);
+  return value && lasts;
+}
+
 export function StatusLine() {
   const editor = useEditor();
   const info = useValue(editor.session);
   const connection = useValue(editor.connection.state);
-  const pending = useValue(editor.sync.pending);
+  const pending = useLasting(useValue(editor.sync.pending));
   const preview = useValue(editor.previews.status);
   const pipeline = useValue(editor.document, (document) => document.pipeline);
   const count = useValue(editor.document, (document) => Object.keys(document.nodes).length);

@@ -46,10 +46,10 @@ function Button({
 export function Toolbar({ themeButton }: { themeButton: boolean }) {
   const editor = useEditor();
   const info = useValue(editor.session);
-  const history = useValue(editor.history.state);
+  const first = useValue(editor.history.state, ({ done }) => done === 0);
+  const last = useValue(editor.history.state, ({ done, steps }) => done === steps.length);
   const iteration = useValue(editor.batch, ({ iteration }) => iteration);
   const run = useValue(editor.jobs, ({ run }) => run);
-  const previewing = useValue(editor.previews.status, ({ running }) => running);
   const beside = useValue(editor.differing, (nodes) => nodes !== null);
   const panels = usePanels();
   const theme = useValue(editor.view, ({ theme }) => theme);
@@ -69,8 +69,8 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
       {info.capabilities.gallery_page === true && <Button id="gallery" icon="gallery" label={t('Gallery')} />}
       {editor.host.beside && <Button id="beside" icon="beside" pressed={beside} />}
       <span className="divider" />
-      <Button id="undo" icon="undo" disabled={history.done === 0} />
-      <Button id="redo" icon="redo" disabled={history.done === history.steps.length} />
+      <Button id="undo" icon="undo" disabled={first} />
+      <Button id="redo" icon="redo" disabled={last} />
       <Button id="history" icon="history" />
       <span className="divider" />
       <Button id="arrange" icon="arrange" />
@@ -93,7 +93,7 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
         <>
           <Button id="run" icon="run" label={t('Run')} disabled={info.capabilities.run === false} />
           {info.capabilities.cluster && <Button id="run-on-cluster" icon="cluster" />}
-          <Button id="stop" icon="stop" disabled={!previewing} />
+          <StopPreview />
         </>
       )}
       <Button id="export" icon="export" label={t('Export')} />
@@ -105,6 +105,12 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
       <Button id="toggle-inspector" icon="panel-right" pressed={panels.inspector} />
     </div>
   );
+}
+
+/** Apart from the toolbar, which is not drawn again with each preview. */
+function StopPreview() {
+  const running = useValue(useEditor().previews.status, ({ running }) => running);
+  return <Button id="stop" icon="stop" disabled={!running} />;
 }
 
 /** The seed that is used; pinned in the document, or drawn by the session until it is. */

@@ -69,10 +69,15 @@ export function fitFrames(
   });
 }
 
+/** The list before, where nothing in it has changed. */
+function unchanged<T>(before: T[], now: T[]): T[] {
+  return before.length === now.length && now.every((each, index) => each === before[index]) ? before : now;
+}
+
 export function flowNodes(
   document: GraphDocument,
   selection: Selection,
-  before: readonly FlowNode[],
+  before: FlowNode[],
   sizeOf: (id: string) => Size,
 ): FlowNode[] {
   const old = new Map(before.map((node) => [node.id, node]));
@@ -141,17 +146,13 @@ export function flowNodes(
       }),
     );
   }
-  return nodes;
+  return unchanged(before, nodes);
 }
 
-export function flowEdges(
-  facts: Facts,
-  selection: Selection,
-  before: readonly LinkEdgeType[],
-): LinkEdgeType[] {
+export function flowEdges(facts: Facts, selection: Selection, before: LinkEdgeType[]): LinkEdgeType[] {
   const old = new Map(before.map((edge) => [edge.id, edge]));
   const hidden = hiddenNodes(facts.document);
-  return links(facts.document)
+  const edges = links(facts.document)
     .filter(({ source, target }) => {
       if (!facts.document.nodes[source.node]) return false;
       const inside = hidden.get(source.node);
@@ -202,4 +203,5 @@ export function flowEdges(
           : t('%1 feeds %2', formatEdge(source), target.node),
       };
     });
+  return unchanged(before, edges);
 }

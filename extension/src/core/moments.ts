@@ -10,8 +10,6 @@ export interface Moment {
   picture: string | null;
 }
 
-const HEIGHT = 40;
-
 export class Moments {
   private steps = new WeakMap<Step, Moment>();
   private opened: Moment = { at: Date.now(), picture: null };
@@ -28,7 +26,7 @@ export class Moments {
       previews.status.subscribe((status) => {
         const ended = running && !status.running;
         running = status.running;
-        if (ended) void this.take();
+        if (ended) this.take();
       }),
     ];
     return () => ends.forEach((end) => end());
@@ -53,31 +51,13 @@ export class Moments {
     return moment;
   }
 
-  private async take(): Promise<void> {
+  private take(): void {
     const { document } = this.editor.history;
     const marked = document.outputs.map(parseEdge).find(({ node }) => document.nodes[node]);
     const node = marked?.node ?? Object.keys(document.nodes).at(-1);
     const result = node === undefined ? undefined : this.editor.previews.result(node);
     const picture = result?.outputs[marked?.output ?? 0]?.images.find((image) => image !== null);
-    if (!picture || result?.stale || typeof Image === 'undefined') return;
-    const moment = this.current();
-    const drawn = await reduced(picture.url);
-    if (drawn !== null) moment.picture = drawn;
+    // Thumbnails stand in their addresses; a large one is the browser's, and gone once it is not shown.
+    if (picture?.url.startsWith('data:') && !result?.stale) this.current().picture = picture.url;
   }
-}
-
-/** A picture at the height of a line; null where it has gone meanwhile. */
-async function reduced(url: string): Promise<string | null> {
-  const image = new Image();
-  image.src = url;
-  try {
-    await image.decode();
-  } catch {
-    return null;
-  }
-  const canvas = globalThis.document.createElement('canvas');
-  canvas.height = HEIGHT;
-  canvas.width = Math.max(1, Math.min(3 * HEIGHT, Math.round((HEIGHT * image.width) / (image.height || 1))));
-  canvas.getContext('2d')?.drawImage(image, 0, 0, canvas.width, canvas.height);
-  return canvas.toDataURL('image/jpeg', 0.8);
 }

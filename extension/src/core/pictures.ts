@@ -15,7 +15,9 @@ const INLINE_BYTES = 96 * 1024;
 /** `String.fromCharCode` takes so many arguments at once. */
 const CHUNK = 0x2000;
 
-function base64(bytes: Uint8Array): string {
+function base64(bytes: Uint8Array & { toBase64?(): string }): string {
+  // Many times faster, where the browser has it.
+  if (bytes.toBase64) return bytes.toBase64();
   const text: string[] = [];
   for (let at = 0; at < bytes.length; at += CHUNK) {
     text.push(String.fromCharCode(...bytes.subarray(at, at + CHUNK)));

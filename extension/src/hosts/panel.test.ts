@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { panelTransport, type PanelModel } from './panel';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Message } from '../core/protocol';
+import { panelTransport, type PanelModel, type PanelTransport } from './panel';
 
 type Listener = Parameters<NonNullable<NonNullable<PanelModel['document']>['on_event']>>[1];
 
@@ -55,4 +56,56 @@ it('gives up a connection that opens and brings no document', () => {
   lose();
   vi.advanceTimersByTime(3_000);
   expect(reconnects).toBe(2);
+});
+
+describe('packets', () => {
+  type Receive = (packet: unknown) => void;
+
+  const connected = (pane: number): { sent: unknown[]; transport: PanelTransport; receive: Receive } => {
+    const sent: unknown[] = [];
+    let receive: Receive = () => undefined;
+    const model: PanelModel = {
+      send_msg: (packet) => sent.push(packet),
+      on: (_, listener) => (receive = listener as Receive),
+      off: () => undefined,
+    };
+    return { sent, transport: panelTransport(model, pane), receive: (packet) => receive(packet) };
+  };
+  const request = (id: number): Message => ({ kind: 'request', id: String(id), method: 'ping', params: {} });
+
+  it('puts messages of one moment together, up to sixteen', async () => {
+    const { sent, transport } = connected(1);
+    for (let id = 0; id < 18; id++) transport.send(request(id));
+    await Promise.resolve();
+    transport.send(request(18));
+    await Promise.resolve();
+    const messages = sent.map((packet) => JSON.parse((packet as { messages: string }).messages) as Message[]);
+    expect(messages.map(({ length }) => length)).toEqual([16, 2, 1]);
+    expect(messages.flat()).toEqual(Array.from({ length: 19 }, (_, id) => request(id)));
+    expect(sent).toMatchObject([{ pane: 1 }, { pane: 1 }, { pane: 1 }]);
+  });
+
+  it('gives each message its own buffers, and those of another pane to nobody', () => {
+    const { transport, receive } = connected(0);
+    const heard: [unknown, number[][]][] = [];
+    transport.onMessage((message, buffers) =>
+      heard.push([
+        message,
+        buffers.map((each) => {
+          const { buffer, byteOffset, byteLength } = each as DataView;
+          return [...new Uint8Array(buffer, byteOffset, byteLength)];
+        }),
+      ]),
+    );
+    const bytes = Uint8Array.of(1, 2, 3, 4).buffer;
+    receive({ pane: 0, messages: '["a","b","c"]', sizes: [[1, 0, 2], [], [1]], bytes });
+    receive({ pane: 1, messages: '["d"]', sizes: [[]], bytes: null });
+    receive({ pane: 0, messages: '["e"]', sizes: [[0]], bytes: null });
+    expect(heard).toEqual([
+      ['a', [[1], [], [2, 3]]],
+      ['b', []],
+      ['c', [[4]]],
+      ['e', [[]]],
+    ]);
+  });
 });

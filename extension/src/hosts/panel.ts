@@ -1,4 +1,4 @@
-/** The Panel host: messages travel as JSON text with byte strings beside, which Bokeh sends as binary. */
+/** The Panel host: messages travel in packets, as JSON text with their bytes beside, which Bokeh sends as binary. */
 import type { Bytes, ConnectionStatus, Message, Transport } from '../core/protocol';
 import { t } from '../core/language';
 import { COMPACT, type MountOptions } from './mount';
@@ -34,18 +34,19 @@ export interface PanelModel {
   picture?: unknown;
 }
 
+/** Messages of the session that go together. */
 interface Packet {
-  message: string;
-  buffers?: unknown[];
-  /** The editor of the page that it is for. */
-  pane?: number;
+  /** The editor of the page that they are for. */
+  pane: number;
+  /** A list as JSON. */
+  messages: string;
+  /** The sizes of each message's buffers, which lie one after the other in `bytes`. */
+  sizes: number[][];
+  bytes: ArrayBuffer | null;
 }
 
-function bytesOf(buffer: unknown): Bytes {
-  if (buffer instanceof ArrayBuffer || buffer instanceof DataView) return buffer;
-  if (ArrayBuffer.isView(buffer)) return new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
-  return new ArrayBuffer(0);
-}
+/** Most messages in a packet to the session. */
+const MOST_TOGETHER = 16;
 
 /** A transport that goes over another model from now on: Bokeh makes its models anew when a connection is back. */
 export interface PanelTransport extends Transport {
@@ -58,11 +59,23 @@ export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
   const tell = (status: ConnectionStatus, detail?: string): void => {
     for (const watcher of [...watchers]) watcher(status, detail);
   };
-  const receive = (data: Packet): void => {
-    if ((data.pane ?? 0) !== pane) return;
-    const message = JSON.parse(data.message) as Message;
-    const buffers = (data.buffers ?? []).map(bytesOf);
-    for (const listener of [...listeners]) listener(message, buffers);
+  const receive = (packet: Packet): void => {
+    if (packet.pane !== pane) return;
+    const bytes = packet.bytes ?? new ArrayBuffer(0);
+    let at = 0;
+    for (const [index, message] of (JSON.parse(packet.messages) as Message[]).entries()) {
+      const buffers = (packet.sizes[index] ?? []).map((size) => {
+        at += size;
+        return new DataView(bytes, at - size, size);
+      });
+      for (const listener of [...listeners]) listener(message, buffers);
+    }
+  };
+  /** Messages of one moment go together: an edit, and the preview of what it made. */
+  let waiting: Message[] = [];
+  const flush = (): void => {
+    if (waiting.length > 0) model.send_msg({ pane, messages: JSON.stringify(waiting) });
+    waiting = [];
   };
   let stuck: ReturnType<typeof setTimeout> | undefined;
   // Bokeh reports the state of its socket by events of its document.
@@ -94,7 +107,11 @@ export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
   };
   let stop = listen();
   return {
-    send: (message, buffers = []) => model.send_msg({ message: JSON.stringify(message), buffers, pane }),
+    send: (message) => {
+      waiting.push(message);
+      if (waiting.length === 1) queueMicrotask(flush);
+      else if (waiting.length === MOST_TOGETHER) flush();
+    },
     onMessage: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

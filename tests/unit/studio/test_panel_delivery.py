@@ -24,6 +24,8 @@ class Page:
 
         self.document = Document()
         self.heard: list[dict[str, Any]] = []
+        self.sizes: list[list[int]] = []
+        self.buffers = b""
         self.askers: set[int] = set()
         self.complete = threading.Event()
         self._loop: Any = None
@@ -58,7 +60,10 @@ class Page:
 
     def _document_message_sent(self, event: Any) -> None:
         """Called by Bokeh with each message to the page."""
-        self.heard.append(json.loads(event.msg_data.data["message"]))
+        packet = event.msg_data.data
+        self.heard.extend(json.loads(packet["messages"]))
+        self.buffers += packet["bytes"]
+        self.sizes.extend(packet["sizes"])
         if len(self.heard) == SENDERS * MESSAGES:
             self.complete.set()
 
@@ -81,7 +86,10 @@ def test_messages_from_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
         def send(sender: int) -> None:
             for number in range(MESSAGES):
-                port.send({"kind": "event", "event": "tried", "params": {"sender": sender, "number": number}}, [b"1"])
+                port.send(
+                    {"kind": "event", "event": "tried", "params": {"sender": sender, "number": number}},
+                    [b"1", b"", b"23"],
+                )
 
         threads = [threading.Thread(target=send, args=(sender,)) for sender in range(SENDERS)]
         for thread in threads:
@@ -94,4 +102,6 @@ def test_messages_from_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         numbers = [told["params"]["number"] for told in page.heard if told["params"]["sender"] == sender]
         assert numbers == list(range(MESSAGES))
     assert [told["number"] for told in page.heard] == list(range(SENDERS * MESSAGES))
+    assert page.sizes == [[1, 0, 2]] * (SENDERS * MESSAGES)
+    assert page.buffers == b"123" * (SENDERS * MESSAGES)
     assert page.askers == {page.thread}, "a document that holds its events loses what other threads ask of it"
