@@ -1,4 +1,4 @@
-"""Spreads the filling of a cache over the run, so that no epoch takes much longer than without one."""
+"""Fills a cache at once where the next epoch makes up for it, and little by little where it does not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from collections import deque
 from collections.abc import Callable
 
 SHARE = 0.05
-"""The part of the CPU time of a run without a cache that filling may take in addition."""
+"""The part of the CPU time of a run without a cache that filling little by little may take in addition."""
+_BACK = 2
+"""All is kept at once where the next epoch saves at least so many times what keeping costs."""
 _AT_ONCE = 48
 """Samples that are kept before it is known what that costs."""
 _RECENT = 32
@@ -58,8 +60,9 @@ class RecentCost:
 class Filling:
     """Decides how each chunk is computed, by what the ways were measured to cost.
 
-    Filling takes part of the time of a run without a cache (:data:`SHARE`), and all that the cache has saved so far.
-    Where keeping a sample saves less than it costs in the epochs that are left, nothing is kept any more.
+    All is kept where the next epoch saves twice what that costs. Else filling takes part of the time of a run without a
+    cache (:data:`SHARE`), and all that the cache has saved so far; where keeping a sample saves less than it costs in
+    the epochs that are left, nothing is kept any more.
 
     Parameters
     ----------
@@ -75,7 +78,7 @@ class Filling:
         self._plain, self._kept, self._rest, self._found = RecentCost(), RecentCost(), RecentCost(), RecentCost()
         self._looking = RecentCost()
         self._writing = 0.0
-        self._begun = self._owed = self._seen = self._in_a_row = 0
+        self._begun = self._seen = self._in_a_row = 0
         self._credit = 0.0
         self.at_once = False
 
@@ -114,31 +117,42 @@ class Filling:
                 return self._cheaper(samples, found)
             if self.at_once or self._begun < _AT_ONCE:
                 self._begun += missing
-                self._owed += missing
                 return Way.KEPT
             if not self._plain.known or self._in_a_row >= _COMPARED:
                 self._in_a_row = 0
                 return Way.PLAIN
-            looked = self._looking.seconds
-            if self._owed and self._kept.known:
-                self._credit -= self._owed * (self._kept.seconds + self._writing - self._plain.seconds)
-                self._owed = 0
-            self._credit += samples * (SHARE * self._plain.seconds - looked)
-            more = self._cost(found, missing) + missing * self._writing - samples * (self._plain.seconds + looked)
-            if more > self._credit:
-                self._in_a_row = 0
-                return self._cheaper(samples, found)
-            self._credit -= more
+            if _BACK * self._price > self._saved:
+                looked = self._looking.seconds
+                self._credit += samples * (SHARE * self._plain.seconds - looked)
+                more = self._cost(found, missing) + missing * self._writing - samples * (self._plain.seconds + looked)
+                if more + self._begun * self._price > self._credit:
+                    self._in_a_row = 0
+                    return self._cheaper(samples, found)
+                self._credit -= more
             self._in_a_row += 1
             return Way.KEPT
+
+    @property
+    def _price(self) -> float:
+        """Seconds that keeping a sample takes in addition."""
+        return self._kept.seconds + self._writing - self._plain.seconds
+
+    @property
+    def _saved(self) -> float:
+        """Seconds that a kept sample saves in an epoch."""
+        return self._plain.seconds - self._later.seconds
+
+    @property
+    def _later(self) -> RecentCost:
+        """The cost of a sample that was kept; that of the steps behind the cache as long as none was found."""
+        return self._found if self._found.known else self._rest
 
     def _cheaper(self, samples: int, found: int) -> Way:
         """The cheaper of the ways that keep nothing."""
         return Way.FOUND if found and self._cost(found, samples - found) < samples * self._plain.seconds else Way.PLAIN
 
     def _cost(self, found: int, missing: int) -> float:
-        known = self._found if self._found.known else self._rest
-        return found * known.seconds + missing * self._kept.seconds
+        return found * self._later.seconds + missing * self._kept.seconds
 
     def _pays(self) -> bool:
         """Whether a sample that is kept now saves more in the epochs left than keeping it costs."""
@@ -149,9 +163,7 @@ class Filling:
             return False
         if not (self._plain.known and self._kept.known):
             return True
-        later = self._found if self._found.known else self._rest
-        saved = self._plain.seconds - later.seconds
-        return saved > 0 and left * saved > self._kept.seconds + self._writing - self._plain.seconds
+        return self._saved > 0 and left * self._saved > self._price
 
     # -- what chunks cost -------------------------------------------------------------------------------------------
 

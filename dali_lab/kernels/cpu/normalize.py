@@ -300,27 +300,6 @@ def _lanes(values: Array) -> Array:
     return np.ascontiguousarray(table[:, np.minimum([0, 1, 2, 2, 0, 1, 2, 2], table.shape[1] - 1)])
 
 
-def _resize_pixels(*arguments: Any) -> None:
-    """Resize uint8 pictures of three channels into float32 planes, channel by channel where that can be done."""
-    done = rows(resample_planes.candidates(arguments[2][:, 2], arguments[4][:, 3]))
-    if done.any():
-        by_planes: Any = resample_planes.resize_crop_mirror_normalize
-        if not background.ready(by_planes, *arguments, done):
-            if not done.all():  # the others will need theirs
-                background.ready(_resize_crop_mirror_normalize_pixels, *arguments)
-            resample_plain.resize_crop_mirror_normalize_pixels(*arguments)
-            return
-        by_planes(*arguments, done)
-        if done.all():
-            return
-        tables = (isinstance(value, np.ndarray) and len(value) == len(done) for value in arguments)
-        arguments = tuple(value[done == 0] if table else value for value, table in zip(arguments, tables, strict=True))
-    background.call(
-        _resize_crop_mirror_normalize_pixels, *arguments,
-        meanwhile=resample_plain.resize_crop_mirror_normalize_pixels,
-    )  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Resized:
     """Resize, crop, mirror and normalisation of each picture.
@@ -388,9 +367,10 @@ def resize_crop_mirror_normalize(
     if floats and rounded and planar_dst and out_channels == 3 and takes(
         src_shapes[:, 3], src_shapes[:, 2], resized.windows[:, 3]
     ):  # fmt: skip
-        _resize_pixels(
-            rows(src), rows(dst), rows(src_shapes), *resized.tables(), rows(resized.mirror), _lanes(resized.mean),
-            _lanes(resized.inverse),
+        resample_planes.call(
+            resample_planes.resize_crop_mirror_normalize, _resize_crop_mirror_normalize_pixels,
+            resample_plain.resize_crop_mirror_normalize_pixels, rows(src), rows(dst), rows(src_shapes),
+            *resized.tables(), rows(resized.mirror), _lanes(resized.mean), _lanes(resized.inverse),
         )  # fmt: skip
         return
     general: Any = (

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
-from dali_lab.kernels.cpu import background, resample_plain
+from dali_lab.kernels.cpu import background, resample_plain, resample_planes
 from dali_lab.kernels.cpu.convert import saturate
 from dali_lab.kernels.cpu.machine.pixel_vectors import finish_bytes
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows
@@ -132,9 +132,10 @@ def resize_windows(
     windows
         ``int64[N, 4]``: top, left, height and width of the windows.
     """
-    background.call(
-        _resize_pixels, rows(src), rows(dst), rows(src_shapes), rows(sizes), rows(windows), rows(roi, np.float32),
-        rows(min_filter), rows(mag_filter), antialias, meanwhile=resample_plain.resize_pixels,
+    resample_planes.call(
+        resample_planes.resize_windows, _resize_pixels, resample_plain.resize_pixels, rows(src), rows(dst),
+        rows(src_shapes), rows(sizes), rows(windows), rows(roi, np.float32), rows(min_filter), rows(mag_filter),
+        antialias,
     )  # fmt: skip
 
 

@@ -6,11 +6,13 @@ channels are taken apart first (:mod:`~dali_lab.kernels.cpu.machine.plane_vector
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dali_lab.kernels.arrays import Array, Window
+from dali_lab.kernels.cpu import background
 from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.machine.plane_vectors import (
     LANES,
@@ -19,18 +21,46 @@ from dali_lab.kernels.cpu.machine.plane_vectors import (
     ROWS,
     STEP,
     across_bytes,
+    across_far_pixels,
     across_far_planes,
+    across_near_pixels,
     across_near_planes,
     available,
+    finish_pixels,
     finish_planes,
     split_bytes,
     sum_planes,
 )
-from dali_lab.kernels.cpu.memory import kernel, part
+from dali_lab.kernels.cpu.memory import kernel, part, rows
 from dali_lab.kernels.cpu.resample_pixels import halves_away
 from dali_lab.kernels.cpu.resample_rows import Plan, plan_taps
 
 AVAILABLE = uses("vectors") and available()
+
+
+def call(planes: Any, pixels: Any, meanwhile: Callable[..., Any], *arguments: Any) -> None:
+    """Call a kernel for planes with those pictures that it can do, and one for pixels with the others.
+
+    Parameters
+    ----------
+    meanwhile
+        Does what the kernels do as long as they are not compiled.
+    arguments
+        Of the kernel for pixels: addresses, shapes and windows stand where :func:`resize_windows` has them.
+    """
+    done = rows(candidates(arguments[2][:, 2], arguments[4][:, 3]))
+    if done.any():
+        if not background.ready(planes, *arguments, done):
+            if not done.all():  # the others will need theirs
+                background.ready(pixels, *arguments)
+            meanwhile(*arguments)
+            return
+        planes(*arguments, done)
+        if done.all():
+            return
+        tables = (isinstance(value, np.ndarray) and len(value) == len(done) for value in arguments)
+        arguments = tuple(value[done == 0] if table else value for value, table in zip(arguments, tables, strict=True))
+    background.call(pixels, *arguments, meanwhile=meanwhile)
 
 
 def candidates(widths: Array, out_widths: Array) -> Array:
@@ -119,60 +149,94 @@ def plan_planes(
     )
 
 
-@part
-def resample_planes(picture: int, row_pitch: int, plan: Plan, mean: int, inverse: int, out: int) -> None:
-    """Resample a picture at an address, round to levels, and write three planes of ``(level - mean) * inverse``.
+def _resampling(across_near: Any, across_far: Any, finish: Any, size: int) -> Any:
+    """Make the function whose rows are written by three others, with `size` bytes from one column to the next.
 
-    `row_pitch` is the number of bytes from one row of the picture to the next.
+    It resamples a picture at an address, rounds to levels, and writes three planes of ``(level - mean) * inverse``, or
+    pixels, for which both are 0. `row_pitch` is the number of bytes from one row of the picture to the next.
     """
-    sizes, indices, floats, vertical_first = plan
-    height, low, count, y_n, x_n, groups, line_pitch, pitch, reach = sizes
-    y_first, tables, tags, addresses, levels = indices
-    y_weights, taps, lines, ring = floats
-    vectors = tables.shape[0] // 2
-    columns = tables[2 * vectors - 1] + LANES
-    rows = y_first.shape[0]
-    plane = rows * columns * 4
-    weights = _aligned(taps)
-    places = weights + vectors * x_n * LANES * 4
-    line = _aligned(lines)
-    base = _aligned(ring)
-    tags[:] = -1
-    rounding = levels.ctypes.data
-    for y in range(rows):
-        goal = out + y * columns * 4
-        start = y_first[y]
-        factors = y_weights.ctypes.data + 4 * y * y_n
-        if vertical_first:
+
+    @part
+    def resample(picture: int, row_pitch: int, plan: Plan, mean: int, inverse: int, out: int) -> None:
+        sizes, indices, floats, vertical_first = plan
+        height, low, count, y_n, x_n, groups, line_pitch, pitch, reach = sizes
+        y_first, tables, tags, addresses, levels = indices
+        y_weights, taps, lines, ring = floats
+        vectors = tables.shape[0] // 2
+        columns = tables[2 * vectors - 1] + LANES
+        rows = y_first.shape[0]
+        plane = rows * columns * 4
+        weights = _aligned(taps)
+        places = weights + vectors * x_n * LANES * 4
+        line = _aligned(lines)
+        base = _aligned(ring)
+        tags[:] = -1
+        rounding = levels.ctypes.data
+        for y in range(rows):
+            goal = out + y * columns * size
+            start = y_first[y]
+            factors = y_weights.ctypes.data + 4 * y * y_n
+            if vertical_first:
+                for k in range(y_n):
+                    addresses[k] = picture + min(max(start + k, 0), height - 1) * row_pitch + low * 3
+                sum_planes(addresses.ctypes.data, factors, y_n, line, line_pitch * 4, count)
+                if reach <= NEAR:
+                    across_near(
+                        line, line_pitch * 4, tables.ctypes.data, places, weights, x_n, mean, inverse, goal, plane,
+                        vectors, rounding,
+                    )  # fmt: skip
+                else:
+                    across_far(
+                        line, line_pitch * 4, tables.ctypes.data, places, weights, x_n, mean, inverse, goal, plane,
+                        vectors, rounding,
+                    )  # fmt: skip
+                continue
             for k in range(y_n):
-                addresses[k] = picture + min(max(start + k, 0), height - 1) * row_pitch + low * 3
-            sum_planes(addresses.ctypes.data, factors, y_n, line, line_pitch * 4, count)
-            if reach <= NEAR:
-                across_near_planes(
-                    line, line_pitch * 4, tables.ctypes.data, places, weights, x_n, mean, inverse, goal, plane, vectors,
-                    rounding,
-                )  # fmt: skip
-            else:
-                across_far_planes(
-                    line, line_pitch * 4, tables.ctypes.data, places, weights, x_n, mean, inverse, goal, plane, vectors,
-                    rounding,
-                )  # fmt: skip
+                row = min(max(start + k, 0), height - 1)
+                number = row // ROWS
+                slot = number & (groups - 1)
+                if tags[slot] != number:
+                    tags[slot] = number
+                    for r in range(ROWS):
+                        at = min(number * ROWS + r, height - 1)
+                        split_bytes(picture + at * row_pitch + low * 3, line + 3 * r * line_pitch, line_pitch, count)
+                    across_bytes(
+                        line, line_pitch, tables.ctypes.data, places, weights, x_n, base + slot * ROWS * 3 * pitch * 4,
+                        3 * pitch * 4, pitch * 4, vectors,
+                    )  # fmt: skip
+                addresses[k] = base + (row - number * ROWS + slot * ROWS) * 3 * pitch * 4
+            finish(addresses.ctypes.data, pitch * 4, factors, y_n, mean, inverse, goal, plane, columns, rounding)
+
+    return resample
+
+
+resample_planes = _resampling(across_near_planes, across_far_planes, finish_planes, 4)
+resample_pixels = _resampling(across_near_pixels, across_far_pixels, finish_pixels, 3)
+
+
+@kernel
+def resize_windows(
+    src: Array, dst: Array, src_shapes: Array, sizes: Array, windows: Array, roi: Array, minify: Array, magnify: Array,
+    antialias: bool, done: Array,
+) -> None:  # fmt: skip
+    """The kernel of :func:`~dali_lab.kernels.cpu.resample.resize_windows`, plane by plane.
+
+    `done` is that of :func:`resize_crop_mirror_normalize`.
+    """
+    for i in range(src.shape[0]):
+        frames, height, width = src_shapes[i, 0], src_shapes[i, 1], src_shapes[i, 2]
+        window = (windows[i, 0], windows[i, 1], windows[i, 2], windows[i, 3])
+        if done[i] == 0 or frames * height == 0 or windows[i, 2] == 0:
             continue
-        for k in range(y_n):
-            row = min(max(start + k, 0), height - 1)
-            number = row // ROWS
-            slot = number & (groups - 1)
-            if tags[slot] != number:
-                tags[slot] = number
-                for r in range(ROWS):
-                    at = min(number * ROWS + r, height - 1)
-                    split_bytes(picture + at * row_pitch + low * 3, line + 3 * r * line_pitch, line_pitch, count)
-                across_bytes(
-                    line, line_pitch, tables.ctypes.data, places, weights, x_n, base + slot * ROWS * 3 * pitch * 4,
-                    3 * pitch * 4, pitch * 4, vectors,
-                )  # fmt: skip
-            addresses[k] = base + (row - number * ROWS + slot * ROWS) * 3 * pitch * 4
-        finish_planes(addresses.ctypes.data, pitch * 4, factors, y_n, mean, inverse, goal, plane, columns, rounding)
+        fits, plan = plan_planes(
+            height, width, sizes[i, 0], sizes[i, 1], window, roi[i], minify[i], magnify[i], antialias, False
+        )
+        if not fits:
+            done[i] = 0
+            continue
+        for frame in range(frames):
+            picture = src[i] + frame * height * width * 3
+            resample_pixels(picture, width * 3, plan, 0, 0, dst[i] + frame * windows[i, 2] * windows[i, 3] * 3)
 
 
 @kernel

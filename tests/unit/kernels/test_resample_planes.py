@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab.kernels.cpu import normalize, resample_planes
+from dali_lab.kernels.cpu import normalize, resample, resample_planes
 from dali_lab.kernels.cpu.machine.plane_vectors import REACH, STEP
 from dali_lab.kernels.cpu.memory import like, rows
 from dali_lab.kernels.cpu.resample import LANCZOS3, LINEAR, NN
@@ -50,6 +50,28 @@ def both(
     return general, vectors, bool(done[0])
 
 
+def bytes_of_both(
+    source: Array, size: tuple[int, int], window: list[int], region: list[float], filters: tuple[int, int],
+    *, antialias: bool,
+) -> tuple[Array, Array]:  # fmt: skip
+    """A resized window in uint8 by pixels, and by planes, which must not write around it."""
+    results = []
+    done = np.ones(1, np.int64)
+    for kernel, more in ((resample._resize_pixels, ()), (resample_planes.resize_windows, (done,))):
+        edge = 64
+        memory = np.full(2 * edge + len(source) * 3 * window[2] * window[3], 77, np.uint8)
+        out = memory[edge:-edge]
+        kernel(
+            rows([source.ctypes.data]), rows([out.ctypes.data]), rows([source.shape]), rows([size]), rows([window]),
+            rows([region], np.float32), rows(filters[:1]), rows(filters[1:]), antialias, *more,
+        )  # fmt: skip
+        assert (memory[:edge] == 77).all()
+        assert (memory[-edge:] == 77).all()
+        results.append(out)
+    assert done.all()
+    return results[0], results[1]
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_shapes_windows_regions_and_filters(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -79,6 +101,9 @@ def test_shapes_windows_regions_and_filters(seed: int) -> None:
         if done:
             possible += 1
             assert general.tobytes() == vectors.tobytes(), (source.shape, size, window, region, filters)
+            if resample_planes.AVAILABLE:
+                pixels, planes = bytes_of_both(source, size, window, region, filters, antialias=case % 4 > 0)
+                assert pixels.tobytes() == planes.tobytes(), (source.shape, size, window, region, filters)
         else:
             assert (vectors == -7).all()
     assert possible > 20

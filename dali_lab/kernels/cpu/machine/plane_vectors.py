@@ -51,6 +51,8 @@ _floats, _words = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(_i32, LANE
 _bytes = ir.VectorType(_byte, REACH)
 _LARGE = 2.0**23
 _LARGE_BYTES = ir.Constant(_bytes, [0, 0, 0, 0x4B] * LANES)
+_NEAR_BYTES = "llvm.x86.avx512.pshuf.b.512"
+"""The instruction that picks bytes among each sixteen by themselves."""
 _OWN_WORD = ir.Constant(_words, [0, 4, 8, 12] * 4)
 """The first byte of each word among the sixteen that an instruction takes bytes from."""
 _LOWEST = ir.Constant(ir.VectorType(ir.IntType(1), REACH), [1, 0, 0, 0] * LANES)
@@ -75,7 +77,7 @@ def _constant(value: float) -> Value:
 
 def _picked(builder: Builder, source: Value, places: Value) -> Value:
     """The bytes at 64 places, without VBMI among each sixteen by themselves."""
-    name = "llvm.x86.avx512.permvar.qi.512" if _VBMI else "llvm.x86.avx512.pshuf.b.512"
+    name = "llvm.x86.avx512.permvar.qi.512" if _VBMI else _NEAR_BYTES
     return called(builder, name, _bytes, [source, builder.bitcast(places, _bytes)])
 
 
@@ -255,19 +257,61 @@ def sum_planes(
     steps(builder, pixels, STEP, body)
 
 
-def _across_planes(registers: int) -> Any:
+Write = Callable[[list[list[Value]], Value], None]
+"""Writes levels of each channel from a column on."""
+Output = Callable[[Builder, Value, Value, Value, Value], Write]
+"""Takes what a function that writes is given: `mean`, `inverse`, `out` and the bytes between planes."""
+
+
+def _planes(builder: Builder, mean: Value, inverse: Value, out: Value, pitch: Value) -> Write:
+    """``(level - mean) * inverse`` as three rows of float32, `pitch` bytes apart."""
+    centres, factors = _of_channels(builder, mean), _of_channels(builder, inverse)
+
+    def write(levels: list[list[Value]], column: Value) -> None:
+        goal = builder.add(out, builder.shl(column, _i64(2)))
+        for values, centre, factor in zip(levels, centres, factors, strict=True):
+            for half, value in enumerate(values):
+                store(builder, builder.fmul(builder.fsub(value, centre), factor), add(builder, goal, 64 * half), 4)
+            goal = builder.add(goal, pitch)
+
+    return write
+
+
+def _pixels(builder: Builder, mean: Value, inverse: Value, out: Value, pitch: Value) -> Write:
+    """The levels as a row of uint8 pixels: of the arguments only `out` counts."""
+    kept = [4 * pixel + channel for pixel in range(4) for channel in range(CHANNELS)]
+    within = ir.Constant(_bytes, (kept + [0] * 4) * 4)
+    groups = ir.Constant(_words, [word for word in range(LANES) if word % 4 < CHANNELS] + [0] * 4)
+
+    def write(levels: list[list[Value]], column: Value) -> None:
+        goal = builder.add(out, builder.mul(column, _i64(CHANNELS)))
+        for values in zip(*levels, strict=True):
+            word = builder.fptosi(values[0], _words)
+            for channel, value in enumerate(values[1:], 1):
+                shift = ir.Constant(_words, [8 * channel] * LANES)
+                word = builder.or_(word, builder.shl(builder.fptosi(value, _words), shift))
+            near = called(builder, _NEAR_BYTES, _bytes, [builder.bitcast(word, _bytes), within])
+            pixel = _moved(builder, near, groups)
+            store(builder, shuffle(builder, pixel, pixel, list(range(32))), goal)
+            store(builder, shuffle(builder, pixel, pixel, list(range(32, 48))), add(builder, goal, 32))
+            goal = add(builder, goal, CHANNELS * LANES)
+
+    return write
+
+
+def _across(registers: int, output: Output) -> Any:
     """Make the function for taps that lie in so many vectors of neighbouring columns, 2 or 4."""
 
     @emitted(of_integers())
-    def across_planes(
+    def across(
         builder: Builder, lines: Value, line_pitch: Value, tables: Value, places: Value, weights: Value, count: Value,
         mean: Value, inverse: Value, out: Value, plane_pitch: Value, vectors: Value, levels: Value,
     ) -> None:  # fmt: skip
-        """Resample three float32 rows along x, round to levels, and write ``(level - mean) * inverse`` in float32.
+        """Resample three float32 rows along x, round to levels, and write these as :data:`Output` says.
 
         Parameters are those of :func:`across_bytes` and :func:`finish_planes`.
         """
-        centres, factors = _of_channels(builder, mean), _of_channels(builder, inverse)
+        write = output(builder, mean, inverse, out, plane_pitch)
 
         def picked(window: list[Value], place: Value) -> Value:
             name = "llvm.x86.avx512.vpermi2var.ps.512"
@@ -297,69 +341,67 @@ def _across_planes(registers: int) -> Any:
 
             results = loop(builder, count, [_constant(0.0)] * CHANNELS, tap)
             column = load(builder, builder.add(table, builder.shl(vectors, _i64(3))), _i64, 8)
-            goal = builder.add(out, builder.shl(column, _i64(2)))
             results = rounded(
                 builder, results, column, LANES, levels, lambda c: builder.add(column, _channel(builder, levels, c))
             )
-            for value, centre, factor in zip(results, centres, factors, strict=True):
-                store(builder, builder.fmul(builder.fsub(value, centre), factor), goal, 4)
-                goal = builder.add(goal, plane_pitch)
+            write([[value] for value in results], column)
             return totals
 
         loop(builder, vectors, [], vector)
 
-    return across_planes
+    return across
 
 
-across_near_planes = _across_planes(2)
-across_far_planes = _across_planes(4)
+across_near_planes, across_far_planes = _across(2, _planes), _across(4, _planes)
+across_near_pixels, across_far_pixels = _across(2, _pixels), _across(4, _pixels)
 
 
-@emitted(of_integers())
-def finish_planes(
-    builder: Builder, rows: Value, line_pitch: Value, weights: Value, count: Value, mean: Value, inverse: Value,
-    out: Value, plane_pitch: Value, pixels: Value, levels: Value,
-) -> None:  # fmt: skip
-    """Add up rows of three float32 planes, round to levels, and write ``(level - mean) * inverse`` in float32.
+def _finish(output: Output) -> Any:
+    @emitted(of_integers())
+    def finish(
+        builder: Builder, rows: Value, line_pitch: Value, weights: Value, count: Value, mean: Value, inverse: Value,
+        out: Value, plane_pitch: Value, pixels: Value, levels: Value,
+    ) -> None:  # fmt: skip
+        """Add up rows of three float32 planes, round to levels, and write these as :data:`Output` says.
 
-    Parameters
-    ----------
-    rows, line_pitch
-        Address of ``int64[count]`` addresses of first planes, and the bytes from one plane to the next.
-    weights
-        Address of ``float32[count]``.
-    mean, inverse
-        Addresses of ``float32[3]``.
-    out, plane_pitch
-        Where the row of the first channel goes, and the bytes from one channel to the next.
-    """
-    centres, factors = _of_channels(builder, mean), _of_channels(builder, inverse)
+        Parameters
+        ----------
+        rows, line_pitch
+            Address of ``int64[count]`` addresses of first planes, and the bytes from one plane to the next.
+        weights
+            Address of ``float32[count]``.
+        mean, inverse
+            Addresses of ``float32[3]``.
+        out, plane_pitch
+            Where the row of the first channel goes, and the bytes from one channel to the next.
+        """
+        write = output(builder, mean, inverse, out, plane_pitch)
 
-    def body(place: Value) -> None:
-        offset = builder.shl(place, _i64(2))
+        def body(place: Value) -> None:
+            offset = builder.shl(place, _i64(2))
 
-        def tap(k: Value, totals: list[Value]) -> list[Value]:
-            line = builder.add(load(builder, builder.add(rows, builder.shl(k, _i64(3))), _i64, 8), offset)
-            weight = load(builder, builder.add(weights, builder.shl(k, _i64(2))), ir.FloatType(), 4)
-            factor = splat(builder, weight, LANES)
-            results = []
-            for channel in range(CHANNELS):
-                for half in range(2):
-                    value = load(builder, add(builder, line, 64 * half), _floats, 4)
-                    results.append(builder.fadd(totals[2 * channel + half], builder.fmul(factor, value)))
-                line = builder.add(line, line_pitch)
-            return results
+            def tap(k: Value, totals: list[Value]) -> list[Value]:
+                line = builder.add(load(builder, builder.add(rows, builder.shl(k, _i64(3))), _i64, 8), offset)
+                weight = load(builder, builder.add(weights, builder.shl(k, _i64(2))), ir.FloatType(), 4)
+                factor = splat(builder, weight, LANES)
+                results = []
+                for channel in range(CHANNELS):
+                    for half in range(2):
+                        value = load(builder, add(builder, line, 64 * half), _floats, 4)
+                        results.append(builder.fadd(totals[2 * channel + half], builder.fmul(factor, value)))
+                    line = builder.add(line, line_pitch)
+                return results
 
-        results = loop(builder, count, [_constant(0.0)] * 2 * CHANNELS, tap)
-        goal = builder.add(out, offset)
-        results = rounded(
-            builder, results, place, STEP, levels,
-            lambda i: builder.add(add(builder, place, LANES * (i % 2)), _channel(builder, levels, i // 2)),
-        )  # fmt: skip
-        for channel in range(CHANNELS):
-            for half in range(2):
-                value = builder.fsub(results[2 * channel + half], centres[channel])
-                store(builder, builder.fmul(value, factors[channel]), add(builder, goal, 64 * half), 4)
-            goal = builder.add(goal, plane_pitch)
+            results = loop(builder, count, [_constant(0.0)] * 2 * CHANNELS, tap)
+            results = rounded(
+                builder, results, place, STEP, levels,
+                lambda i: builder.add(add(builder, place, LANES * (i % 2)), _channel(builder, levels, i // 2)),
+            )  # fmt: skip
+            write([results[2 * channel : 2 * channel + 2] for channel in range(CHANNELS)], place)
 
-    steps(builder, pixels, STEP, body)
+        steps(builder, pixels, STEP, body)
+
+    return finish
+
+
+finish_planes, finish_pixels = _finish(_planes), _finish(_pixels)
