@@ -109,7 +109,9 @@ class RandomWindow(ImageRandomCrop):
         for index in range(call.count):
             here = slice(index, index + 1)
             rows = None if call.rows is None else call.rows[here]
-            alone = dataclasses.replace(call, start=call.start + index, count=1, place=None, rows=rows, sources=None)
+            alone = dataclasses.replace(
+                call, start=call.start + index, count=1, place=None, rows=rows, sources=None, defer=False
+            )
             one = rest.take(here)
             if not one.shapes.any():
                 found.append(self.run(alone, images.take(here), one))
