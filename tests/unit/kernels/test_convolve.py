@@ -35,7 +35,15 @@ def pictures(dtype: Any = np.uint8, channels: int = 3) -> list[Array]:
     return [rng.integers(0, 256, (*size, channels)).astype(dtype) for size in SIZES]
 
 
-CASES = [([1.0], [0]), ([0.0], [5]), ([2.3, 0.7], [0, 0]), ([1.5, 2.5], [5, 11]), ([0.0, 1.0], [7, 0]), ([6.0], [0])]
+CASES = [
+    ([1.0], [0]),
+    ([0.5], [23]),
+    ([0.0], [5]),
+    ([2.3, 0.7], [0, 0]),
+    ([1.5, 2.5], [5, 11]),
+    ([0.0, 1.0], [7, 0]),
+    ([6.0], [0]),
+]
 
 
 @pytest.mark.parametrize(("sigma", "window"), CASES)

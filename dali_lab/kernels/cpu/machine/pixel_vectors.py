@@ -33,6 +33,8 @@ from dali_lab.kernels.cpu.machine.emission import (
 
 STEP = 8
 """Pixels that are worked on together."""
+BLOCK = 64
+"""Elements of a row of float32 that are worked on together."""
 
 _i64 = ir.IntType(64)
 _byte = ir.IntType(8)
@@ -45,9 +47,9 @@ def _vector(value: float, lanes: int = STEP) -> Value:
 
 def _weighted(
     builder: Builder, rows: Value, weights: Value, count: Value, vectors: int, read: Callable[[Value], list[Value]],
-    lanes: int = STEP,
+    lanes: int = STEP, begin: float = 0.0,
 ) -> list[Value]:  # fmt: skip
-    """Emit ``sum_k weights[k] * read(rows[k])``, where `read` loads some vectors at a row's address."""
+    """Emit ``begin + sum_k weights[k] * read(rows[k])``, where `read` loads some vectors at a row's address."""
 
     def turn(index: Value, totals: list[Value]) -> list[Value]:
         row = load(builder, builder.add(rows, builder.shl(index, _i64(3))), _i64, 8)
@@ -55,7 +57,7 @@ def _weighted(
         factor = splat(builder, weight, lanes)
         return [builder.fadd(t, builder.fmul(factor, v)) for t, v in zip(totals, read(row), strict=True)]
 
-    return loop(builder, count, [_vector(0.0, lanes)] * vectors, turn)
+    return loop(builder, count, [_vector(begin, lanes)] * vectors, turn)
 
 
 _PAIRS = (
@@ -140,6 +142,33 @@ def sum_bytes(builder: Builder, rows: Value, weights: Value, count: Value, out: 
         _columns(builder, sums, builder.add(out, builder.mul(place, _i64(64))))
 
     steps(builder, pixels, STEP, body)
+
+
+@emitted(of_integers())
+def sum_floats(builder: Builder, rows: Value, weights: Value, count: Value, out: Value, elements: Value) -> None:
+    """A weighted sum of rows of float32, of which there are at least :data:`BLOCK`.
+
+    Parameters
+    ----------
+    rows, weights
+        Addresses of ``int64[count]`` addresses of rows, and of ``float32[count]``.
+    """
+    kind = ir.VectorType(_float, 16)
+
+    def body(place: Value) -> None:
+        offset = builder.shl(place, _i64(2))
+
+        def read(row: Value) -> list[Value]:
+            start = builder.add(row, offset)
+            return [load(builder, add(builder, start, 4 * lane), kind, 4) for lane in range(0, BLOCK, 16)]
+
+        # Beginning with -0 makes the first sum the first product, whatever its sign.
+        sums = _weighted(builder, rows, weights, count, BLOCK // 16, read, 16, -0.0)
+        goal = builder.add(out, offset)
+        for index, value in enumerate(sums):
+            store(builder, value, add(builder, goal, 64 * index), 4)
+
+    steps(builder, elements, BLOCK, body)
 
 
 @emitted(of_integers())
