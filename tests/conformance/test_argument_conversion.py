@@ -118,7 +118,7 @@ UNSET = {
 @pytest.mark.parametrize("operator", UNSET)
 def test_no_type(operator: str) -> None:
     """``types.NO_TYPE`` is taken where a type may be left out; it is the input's then, or what that becomes."""
-    images = ([np.linspace(0, 99, 60, dtype=np.int16).reshape(4, 5, 3)] * 2, "HWC")
+    images = ([np.linspace(0, 99, 60, dtype=np.uint8).reshape(4, 5, 3)] * 2, "HWC")
     options = UNSET[operator]
     inputs = (images,) if options is not None else (images, [np.ones((1, 1), np.float32)] * 2)
     case = Case(inputs, {**(options or {}), "dtype": dali_lab.types.NO_TYPE}, tolerance=1)

@@ -76,6 +76,48 @@ def _objects(
 
 
 @part
+def _sift(keys: Array, at: int, end: int) -> None:
+    """Let a number of a heap sink to its place."""
+    key, child = keys[at], 2 * at + 1
+    while child < end:
+        if child + 1 < end and keys[child + 1] > keys[child]:
+            child += 1
+        if keys[child] <= key:
+            break
+        keys[at] = keys[child]
+        at, child = child, 2 * child + 1
+    keys[at] = key
+
+
+@part
+def _sort(keys: Array) -> None:
+    """Sort whole numbers. Numba's own sorts take longer to compile than all else here."""
+    for at in range(keys.shape[0] // 2 - 1, -1, -1):
+        _sift(keys, at, keys.shape[0])
+    for end in range(keys.shape[0] - 1, 0, -1):
+        keys[0], keys[end] = keys[end], keys[0]
+        _sift(keys, 0, end)
+
+
+@part
+def _labels(mask: Array) -> Any:
+    """The labels of a mask in order, ``int64``."""
+    found = np.empty(mask.shape[0], np.int64)
+    count = 0
+    for p in range(mask.shape[0]):
+        if p == 0 or mask[p] != mask[p - 1]:
+            found[count] = mask[p]
+            count += 1
+    _sort(found[:count])
+    used = 0
+    for k in range(count):
+        if used == 0 or found[k] != found[used - 1]:
+            found[used] = found[k]
+            used += 1
+    return found[:used]
+
+
+@part
 def _pick(state: Array, found: Array, largest: int, bounds: Array) -> None:
     """Draw one of the objects, or of the `largest` largest ones."""
     count = found.shape[0]
@@ -83,14 +125,14 @@ def _pick(state: Array, found: Array, largest: int, bounds: Array) -> None:
         drawn = np.int64(below(state, np.uint64(count)))
         copy_row(found[drawn].reshape(-1), bounds.reshape(-1))
         return
-    volumes = np.empty(count, np.int64)
+    order = np.empty(count, np.int64)
     for k in range(count):
         volume = 1
         for d in range(found.shape[2]):
             volume *= found[k, 1, d] - found[k, 0, d]
-        volumes[k] = -volume
-    order = np.argsort(volumes, kind="mergesort")
-    drawn = order[np.int64(below(state, np.uint64(largest)))]
+        order[k] = k - volume * count  # of objects of one size the first comes first
+    _sort(order)
+    drawn = order[np.int64(below(state, np.uint64(largest)))] % count
     copy_row(found[drawn].reshape(-1), bounds.reshape(-1))
 
 
@@ -141,25 +183,25 @@ def draw(
             if found.shape[0] > 0:
                 _pick(state, found, largest, bounds[i])
             continue
-        present = np.unique(mask)
-        if every_label:
-            own = present[present != backgrounds[i]].astype(np.int64)
-            rest = np.ones(own.shape[0], np.float64)
-        else:
-            own = classes[offsets[i] : offsets[i + 1]]
-            rest = weights[offsets[i] : offsets[i + 1]].astype(np.float64)
-            for k in range(own.shape[0]):
-                there = False
-                for label in present:
-                    there = there or label == own[k]
-                if not there:
-                    rest[k] = 0
+        present = _labels(mask)
+        own = present if every_label else classes[offsets[i] : offsets[i + 1]]
+        rest, cumulative = np.zeros(own.shape[0], np.float64), np.empty(own.shape[0], np.float64)
+        for k in range(own.shape[0]):
+            if every_label:
+                rest[k] = own[k] != backgrounds[i]
+                continue
+            for label in present:
+                if label == own[k]:
+                    rest[k] = weights[offsets[i] + k]
         while True:
             # Labels whose objects are all too small are left out, and another one is drawn.
-            cumulative = np.cumsum(rest)
-            if own.shape[0] == 0 or not cumulative[-1] > 0:
+            total_weight = 0.0
+            for k in range(own.shape[0]):
+                total_weight += rest[k]
+                cumulative[k] = total_weight
+            if not total_weight > 0:
                 break
-            value = canonical64(state) * cumulative[-1]
+            value = canonical64(state) * total_weight
             # Sums over negative weights do not rise all along: what is found then is up to the way of searching.
             chosen, left = 0, own.shape[0] - 1
             while left > 0:
