@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 
 import pytest
@@ -15,6 +15,9 @@ import pytest
 from dali_lab.studio.document.recovery import Recovery
 from dali_lab.studio.hosts.application import start_session
 from dali_lab.studio.session import Session
+
+if TYPE_CHECKING:
+    from tests.browser.lab import Lab
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need Playwright")
 
@@ -56,6 +59,15 @@ def browser() -> Iterator[Any]:
         started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield started
         started.close()
+
+
+@pytest.fixture(scope="package")
+def jupyterlab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """One JupyterLab for the tests here, which open pages of their own; starting it takes longer than most of them."""
+    from tests.browser.lab import serving
+
+    with serving(tmp_path_factory.mktemp("jupyterlab")) as lab:
+        yield lab
 
 
 class App:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from dali_lab.studio.document.graph_document import empty_document, written
 from dali_lab.studio.hosts.showing import KEPT
-from tests.browser.lab import Lab, serving
+from tests.browser.lab import Lab
 from tests.browser.notebooks import run_cell, wait_for_kernel, write_notebook
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -83,33 +80,29 @@ def write_foreign(path: Path) -> None:
     path.write_text(json.dumps(notebook))
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with serving(tmp_path_factory.mktemp("foreign")) as found:
-        yield found
-
-
-def test_a_foreign_notebook_runs_nothing(lab: Lab, browser: Any) -> None:
-    write_foreign(lab.folder / "theirs.ipynb")
-    mark = lab.folder / "functions ran"
-    (lab.folder / "foreign_functions.py").write_text(f"open({str(mark)!r}, 'w').close()\ndef turn(x):\n    return x\n")
-    tab = lab.open(browser.new_context(), "theirs.ipynb", workspace="theirs")
+def test_a_foreign_notebook_runs_nothing(jupyterlab: Lab, browser: Any) -> None:
+    write_foreign(jupyterlab.folder / "theirs.ipynb")
+    mark = jupyterlab.folder / "functions ran"
+    (jupyterlab.folder / "foreign_functions.py").write_text(
+        f"open({str(mark)!r}, 'w').close()\ndef turn(x):\n    return x\n"
+    )
+    tab = jupyterlab.open(browser.new_context(), "theirs.ipynb", workspace="theirs")
     wait_for_kernel(tab)
     # Widgets are restored before a kernel that has just started answers; code in them would have run all cells.
     run_cell(tab, 0).get_by_text("modules: []").wait_for()
     assert tab.page.evaluate("window.attacked ?? []") == []
-    assert not (lab.folder / "ran").exists() and not mark.exists()
+    assert not (jupyterlab.folder / "ran").exists() and not mark.exists()
     tab.page.context.close()
 
 
-def test_a_foreign_folder_runs_nothing_when_its_graph_is_opened(lab: Lab, browser: Any) -> None:
-    folder = lab.folder / "graphs"
+def test_a_foreign_folder_runs_nothing_when_its_graph_is_opened(jupyterlab: Lab, browser: Any) -> None:
+    folder = jupyterlab.folder / "graphs"
     folder.mkdir()
     (folder / "theirs.dali.json").write_text(written(empty_document()))
     # They are looked for at once, when pictures are decoded, and where they are installed.
     for module in ("dali_lab", "numpy", "cv2", "imagecodecs", "cupy", "torch"):
         (folder / f"{module}.py").write_text(f"open({str(folder / 'ran')!r}, 'a').write({module!r})\n")
-    tab = lab.open(browser.new_context(), "graphs/theirs.dali.json", workspace="graphs")
+    tab = jupyterlab.open(browser.new_context(), "graphs/theirs.dali.json", workspace="graphs")
     tab.page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]')
     assert not (folder / "ran").exists()
     tab.page.context.close()

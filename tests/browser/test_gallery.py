@@ -15,7 +15,7 @@ from dali_lab.studio.document.starts import first_pipeline
 from dali_lab.studio.gallery.site import build_site
 from dali_lab.studio.session import Session
 from tests.browser.conftest import PATIENCE, App, Tab
-from tests.browser.lab import is_ours, serving
+from tests.browser.lab import Lab, is_ours
 
 
 @pytest.fixture(scope="module")
@@ -240,25 +240,26 @@ def test_the_site_works_from_the_file_system(browser: Any, tmp_path: Path) -> No
     assert all(url.startswith(("file://", "data:")) for url in requests)
 
 
-def test_the_panel_in_jupyterlab(browser: Any, tmp_path: Path) -> None:
-    with serving(tmp_path) as lab:
-        (lab.folder / "mine.dali.json").write_text(written(first_pipeline(photographs())))
-        context = browser.new_context(viewport={"width": 1500, "height": 950})
-        tab = lab.open(context, "mine.dali.json")
-        page = tab.page
-        page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]')
-        page.evaluate("window.jupyterapp.commands.execute('dali-lab:gallery')")
-        page.wait_for_selector('[data-testid="gallery-tile"] img')
-        open_entry(tab, "hsv")
-        page.wait_for_selector('[data-testid="gallery-draws"] img')
-        page.locator('[data-action="insert"]').click()
-        page.wait_for_selector('[data-node-id="hsv"]')
-        page.evaluate("window.jupyterapp.commands.execute('dali-lab:gallery')")
-        page.locator('[data-testid="gallery-entry"] [data-action="open-in-editor"]').click()
-        page.wait_for_selector(
-            '.lm-DockPanel-widget:not(.lm-mod-hidden) [data-testid="dali-editor"] [data-node-id="photo"]'
-        )
-        wait_for(tab, lambda: len(list(lab.folder.glob("*.dali.json"))) == 2)
-        context.close()
-        assert not [problem for problem in tab.problems if is_ours(problem)]
-        assert tab.hosts <= {"127.0.0.1"}
+def test_the_panel_in_jupyterlab(browser: Any, jupyterlab: Lab) -> None:
+    graphs = lambda: {path.name for path in jupyterlab.folder.glob("*.dali.json")}  # noqa: E731
+    (jupyterlab.folder / "mine.dali.json").write_text(written(first_pipeline(photographs())))
+    before = graphs()
+    context = browser.new_context(viewport={"width": 1500, "height": 950})
+    tab = jupyterlab.open(context, "mine.dali.json", workspace="gallery")
+    page = tab.page
+    page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]')
+    page.evaluate("window.jupyterapp.commands.execute('dali-lab:gallery')")
+    page.wait_for_selector('[data-testid="gallery-tile"] img')
+    open_entry(tab, "hsv")
+    page.wait_for_selector('[data-testid="gallery-draws"] img')
+    page.locator('[data-action="insert"]').click()
+    page.wait_for_selector('[data-node-id="hsv"]')
+    page.evaluate("window.jupyterapp.commands.execute('dali-lab:gallery')")
+    page.locator('[data-testid="gallery-entry"] [data-action="open-in-editor"]').click()
+    page.wait_for_selector(
+        '.lm-DockPanel-widget:not(.lm-mod-hidden) [data-testid="dali-editor"] [data-node-id="photo"]'
+    )
+    wait_for(tab, lambda: len(graphs() - before) == 1)
+    context.close()
+    assert not [problem for problem in tab.problems if is_ours(problem)]
+    assert tab.hosts <= {"127.0.0.1"}

@@ -12,7 +12,7 @@ import pytest
 
 from dali_lab.studio.bundle import BUNDLE
 from tests.browser.conftest import PATIENCE, Tab
-from tests.browser.lab import Lab, is_ours, serving
+from tests.browser.lab import Lab, is_ours
 from tests.browser.notebooks import ASK, DEFINE, duplicate_the_resize, run_cell, wait_for_kernel, write_notebook
 
 CELLS = [
@@ -23,17 +23,11 @@ CELLS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with serving(tmp_path_factory.mktemp("notebook")) as found:
-        yield found
-
-
 @pytest.fixture
-def tab(lab: Lab, browser: Any) -> Iterator[Tab]:
-    write_notebook(lab.folder / "story.ipynb", CELLS)
+def tab(jupyterlab: Lab, browser: Any) -> Iterator[Tab]:
+    write_notebook(jupyterlab.folder / "story.ipynb", CELLS)
     context = browser.new_context(viewport={"width": 1500, "height": 1400})
-    found = lab.open(context, "story.ipynb", workspace="story")
+    found = jupyterlab.open(context, "story.ipynb", workspace="story")
     yield found
     context.close()
     assert not [problem for problem in found.problems if is_ours(problem)]
@@ -82,7 +76,8 @@ def pictures(output: Any) -> list[str]:
     return ["".join(data.get(kind, "")) for kind in ("image/svg+xml", "text/html")]
 
 
-def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
+def test_editor_batches_and_previews_in_cells(tab: Tab, jupyterlab: Lab) -> None:
+    lab = jupyterlab
     wait_for_kernel(tab)
     shown = run_cell(tab, 0)
     shown.locator('[data-testid="dali-editor"][data-ready="true"]').wait_for()

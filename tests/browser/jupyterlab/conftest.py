@@ -1,4 +1,4 @@
-"""One JupyterLab and one page for most tests here: loading takes longer than most of the tests."""
+"""One page of JupyterLab for most tests here: loading takes longer than most of the tests."""
 
 from __future__ import annotations
 
@@ -7,27 +7,24 @@ from typing import Any
 
 import pytest
 
+from dali_lab.gallery.samples import photographs
 from tests.browser.conftest import Tab
-from tests.browser.jupyterlab.document import Document, in_a_page
+from tests.browser.jupyterlab.document import Document, page_of
 from tests.browser.lab import Lab, is_ours
 
 
 @pytest.fixture(scope="package")
-def lab_and_page(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[tuple[Lab, Tab]]:
-    with in_a_page(tmp_path_factory.mktemp("lab"), browser) as both:
-        yield both
-
-
-@pytest.fixture(scope="package")
-def lab(lab_and_page: tuple[Lab, Tab]) -> Lab:
+def lab(jupyterlab: Lab) -> Lab:
     """JupyterLab with sample photographs in the folder that it serves."""
-    return lab_and_page[0]
+    (jupyterlab.folder / "pictures").symlink_to(photographs(), target_is_directory=True)
+    return jupyterlab
 
 
 @pytest.fixture(scope="package")
-def page(lab_and_page: tuple[Lab, Tab]) -> Tab:
+def page(lab: Lab, browser: Any) -> Iterator[Tab]:
     """The page that all documents are opened in."""
-    return lab_and_page[1]
+    with page_of(lab, browser) as tab:
+        yield tab
 
 
 @pytest.fixture(scope="package")

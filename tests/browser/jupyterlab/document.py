@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from dali_lab.gallery.samples import photographs
 from dali_lab.studio.document.graph_document import written
 from tests.browser.conftest import IDLE, STILL, Tab
-from tests.browser.lab import Lab, serving
+from tests.browser.lab import Lab
 
 EDITOR = '[data-testid="dali-editor"]'
 READY = f'{EDITOR}[data-ready="true"]'
@@ -20,14 +18,12 @@ DOCUMENT = "window.jupyterapp.shell.currentWidget"
 
 
 @contextmanager
-def in_a_page(place: Path, browser: Any) -> Iterator[tuple[Lab, Tab]]:
-    """A JupyterLab in a folder of its own, and a page of it that may use the clipboard."""
-    with serving(place) as lab:
-        (lab.folder / "pictures").symlink_to(photographs(), target_is_directory=True)
-        context = browser.new_context(viewport={"width": 1500, "height": 950})
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-        yield lab, lab.open(context)
-        context.close()
+def page_of(lab: Lab, browser: Any) -> Iterator[Tab]:
+    """A page of JupyterLab that may use the clipboard."""
+    context = browser.new_context(viewport={"width": 1500, "height": 950})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    yield lab.open(context)
+    context.close()
 
 
 class Document:

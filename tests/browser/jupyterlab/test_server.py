@@ -1,16 +1,15 @@
-"""A server that stops and returns; it has a page of its own, since the kernels of all documents end with it."""
+"""A server that stops and returns, in a page of its own: the last file here, since all kernels end with the server."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from tests.browser.jupyterlab.document import EDITOR, Document, in_a_page, picture_text
-from tests.browser.lab import is_ours
+from tests.browser.jupyterlab.document import EDITOR, Document, page_of, picture_text
+from tests.browser.lab import Lab, is_ours
 
 
-def test_server_goes_away_and_returns(tmp_path: Path, browser: Any) -> None:
-    with in_a_page(tmp_path, browser) as (lab, tab):
+def test_server_goes_away_and_returns(lab: Lab, browser: Any) -> None:
+    with page_of(lab, browser) as tab:
         shown = Document(tab, lab)
         shown.open("away.dali.json", picture_text(), alone=True)
         lab.stop()

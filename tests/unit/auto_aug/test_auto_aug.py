@@ -68,8 +68,9 @@ def agree(module: str, name: str, data: list[np.ndarray] = PICTURES, layout: str
         assert (difference > 0).mean() < 0.002, f"sample {index}: {(difference > 0).mean():.2%} differ"
 
 
-@pytest.mark.parametrize("policy", ["image_net", "reduced_image_net", "svhn", "reduced_cifar10"])
-@pytest.mark.parametrize("seed", [None, 42])
+@pytest.mark.parametrize(
+    ("policy", "seed"), [("image_net", None), ("reduced_image_net", 42), ("svhn", None), ("reduced_cifar10", 42)]
+)
 def test_auto_augment(policy: str, seed: int | None) -> None:
     agree("auto_augment", "auto_augment", policy_name=policy, seed=seed)
 

@@ -19,7 +19,7 @@ from dali_lab.model.references import PythonReference
 from tests.unit.formats.strategies import finished_graphs
 from tests.unit.formats.test_python_code import example, traced
 
-SETTINGS = settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @SETTINGS
