@@ -35,41 +35,48 @@ class Proxied:
     page: str
 
 
-@pytest.fixture(params=["proxy", "proxy/absolute"])
-def proxied(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxied]:
-    """A Jupyter server under ``/user/me/`` with the app behind it; ``absolute`` leaves the path as it is."""
-    from dali_lab.studio.hosts.panel_app import AppServer
-
-    monkeypatch.chdir(tmp_path)
-    session = start_session(recovery=Recovery(tmp_path / "recovery"))
-    port, own = quiet_port(), quiet_port()
-    prefix = f"/user/me/{request.param}/{own}"
-    server = AppServer(session, port=own, access=Access(prefix=prefix))
+@pytest.fixture(scope="module")
+def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Jupyter server under ``/user/me``."""
+    place, port = tmp_path_factory.mktemp("jupyter"), quiet_port()
     command = [
         sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root", f"--ServerApp.port={port}",
         "--ServerApp.ip=127.0.0.1", "--ServerApp.base_url=/user/me/", "--IdentityProvider.token=",
         "--ServerApp.password=",
-        f"--ServerApp.root_dir={tmp_path}", "--ServerApp.jpserver_extensions={'jupyter_server_proxy': True}",
+        f"--ServerApp.root_dir={place}", "--ServerApp.jpserver_extensions={'jupyter_server_proxy': True}",
     ]  # fmt: skip
-    places = {name: str(tmp_path / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
-    log = (tmp_path / "jupyter.log").open("wb")
-    process = subprocess.Popen(command, env={**os.environ, **places}, stdout=log, stderr=subprocess.STDOUT)
-    try:
-        end = time.monotonic() + PATIENCE
-        while True:
-            assert process.poll() is None and time.monotonic() < end, (tmp_path / "jupyter.log").read_text()[-2000:]
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/user/me/api/status", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield Proxied(server, f"http://127.0.0.1:{port}{prefix}/")
-    finally:
-        process.terminate()
-        process.wait(60)
-        log.close()
-        server.close()
-        session.close()
+    places = {name: str(place / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
+    with (place / "jupyter.log").open("wb") as log:
+        process = subprocess.Popen(command, env={**os.environ, **places}, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            end = time.monotonic() + PATIENCE
+            while True:
+                assert process.poll() is None and time.monotonic() < end, (place / "jupyter.log").read_text()[-2000:]
+                try:
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/user/me/api/status", timeout=5).close()
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}/user/me"
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+@pytest.fixture(params=["proxy", "proxy/absolute"])
+def proxied(
+    request: pytest.FixtureRequest, jupyter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Proxied]:
+    """The app behind the Jupyter server; ``absolute`` leaves the path as it is."""
+    from dali_lab.studio.hosts.panel_app import AppServer
+
+    monkeypatch.chdir(tmp_path)
+    session = start_session(recovery=Recovery(tmp_path / "recovery"))
+    own = quiet_port()
+    server = AppServer(session, port=own, access=Access(prefix=f"/user/me/{request.param}/{own}"))
+    yield Proxied(server, f"{jupyter}/{request.param}/{own}/")
+    server.close()
+    session.close()
 
 
 def test_the_app_works_behind_jupyter_server_proxy(browser: Any, proxied: Proxied) -> None:

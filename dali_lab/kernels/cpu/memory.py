@@ -28,7 +28,7 @@ from numba.extending import overload
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.machine import OFF
 from dali_lab.kernels.cpu.machine.arrays import array_at, borrowed
-from dali_lab.kernels.cpu.machine.linking import PART_OPTIONS
+from dali_lab.kernels.cpu.machine.linking import PART_OPTIONS, once_for_constants
 from dali_lab.kernels.cpu.machine.loading import cached
 from dali_lab.model.cache_folder import cache_folder
 
@@ -103,7 +103,7 @@ def part(function: F) -> F:
 
 def inner_part(function: F) -> F:
     """Like :func:`part`, for code that runs for every element: always inlined, so that arrays are not passed again."""
-    return cast(F, numba.njit(forceinline=True, **PART_OPTIONS)(function))
+    return cast(F, once_for_constants(numba.njit(forceinline=True, **PART_OPTIONS)(function)))
 
 
 @part

@@ -11,7 +11,8 @@ inside. Where that was measurably too slow, the exception lives in this folder, 
   Instead: the same libraries and files from Python.
 - `instructions`, in ``instructions.py``: single instructions of LLVM. Instead: the same arithmetic in Python.
 - `loading`, in ``numba_cache.py``: private names of Numba. Instead: Numba's own cache.
-- `linking`, in ``numba_parts.py``: private names of Numba. Instead: machine code of each part of a kernel, too.
+- `linking`, in ``numba_parts.py`` and ``linking.py``: private names of Numba. Instead: machine code of each part of a
+  kernel, too, and a part for each constant that it is called with.
 - `system`, in :mod:`dali_lab.model.system`: large pages, pages given back, files without names. Instead: plain memory
   and temporary files.
 
