@@ -57,7 +57,7 @@ class OperatorObject:
         for name in self._arguments:
             if name not in table and name != "device":
                 raise UnknownArgumentError(
-                    f'Argument "{name}" is not defined for operator {_path(operator.schema_name)}'
+                    f'Argument "{name}" is not defined for operator "{operator.schema_name}"'
                     f"{nearest(name, [*table, 'device'])}",
                     operator=self.operator_name,
                     argument=name,

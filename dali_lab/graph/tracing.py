@@ -119,10 +119,7 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
         if operator.devices and device not in operator.devices:
             device = operator.devices[0]
     if device not in ("cpu", "gpu", "mixed"):
-        message = (
-            f'Invalid device argument "{device}" for operator `nvidia.dali.fn.{operator.name}`.'
-            ' Valid options are "cpu", "gpu" or "mixed"'
-        )
+        message = f'Unsupported device type: "{device}". Valid options are "cpu", "gpu" or "mixed"'
         raise ArgumentError(message, argument="device")
     if device not in operator.devices:
         offered = " or ".join(map(repr, operator.devices))
@@ -208,7 +205,9 @@ def check_input_count(operator: type[Operator], count: int) -> None:
         names = ", ".join(declared.name for declared in operator.inputs)
         plural = "" if most == "1" else "s"
         raise GraphError(
-            f"takes {most} input{plural}{f' ({names})' if names else ''}, got {count}",
+            f"takes {most} input{plural}{f' ({names})' if names else ''}, got {count}."
+            f" Operator nvidia.dali.fn.{operator.name} expects from {least} to"
+            f" {99 if variadic else len(operator.inputs)} inputs, but received {count}",
             operator=operator.name,
             code="input_count",
         )
@@ -264,8 +263,7 @@ def _sort_arguments(
         if arg is None:
             known = [*(key for key, each in operator.argument_table.items() if each.listed), "device"]
             raise UnknownArgumentError(
-                f'Argument "{key}" is not defined for operator {operator.schema_name.replace("__", ".")}'
-                f"{nearest(key, known)}",
+                f'Argument "{key}" is not defined for operator "{operator.schema_name}"{nearest(key, known)}',
                 operator=operator.name,
                 argument=key,
             )
@@ -322,7 +320,8 @@ def _sort_arguments(
     for key, arg in operator.argument_table.items():
         if arg.required and key not in arguments and key not in connections:
             raise ArgumentTypeError(
-                f'must be given. Not all required arguments were specified for op "{operator.schema_name}".',
+                f'must be given. Not all required arguments were specified for op "{operator.schema_name}".'
+                f' Please specify values for arguments: "{key}"',
                 operator=operator.name,
                 argument=key,
                 code="argument_missing",

@@ -457,7 +457,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         if name not in inputs:
             what = name or repr(data_node)
             known = f"; inputs: {', '.join(inputs) or 'none'}"
-            raise KeyError(f"Could not find an input operator with name '{what}'{nearest(what, inputs)}{known}")
+            raise KeyError(f'Could not find an input operator with name "{what}"{nearest(what, inputs)}{known}')
         return inputs[name]
 
     def reset(self) -> None:

@@ -202,7 +202,11 @@ class Arg:
         if self.longer:
             items = items[: self.length]
         if self.length is not None and len(items) not in (1, self.length):
-            raise ArgumentError(f"takes {self.length} values, got {len(items)}", argument=self.name)
+            raise ArgumentError(
+                f'takes {self.length} values, got {len(items)}. Argument "{self.name}" expected shape {self.length} but'
+                f" got {len(items)} values, which can't be interpreted as the expected shape",
+                argument=self.name,
+            )
         elements = tuple(self._element(self._item(item)) for item in items)
         if self.lengths and len(items) not in self.lengths:
             numbers = " or ".join(map(str, self.lengths))
@@ -271,7 +275,9 @@ class Arg:
         words = [str(choice) for choice in self.choices or ()]
         if words and value not in words:
             message = f"{value!r} is not one of {', '.join(map(repr, words))}{nearest(value, words)}"
-            raise ArgumentError(f"{message}{self.refused_as and f'. {self.refused_as}'}", argument=self.name)
+            raise ArgumentError(
+                f"{message}{self.refused_as and f'. {self.refused_as}'.replace('{}', value)}", argument=self.name
+            )
         return value
 
     def _enum(self, value: object) -> Any:

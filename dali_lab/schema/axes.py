@@ -16,7 +16,7 @@ from dali_lab.schema.rules import OneOf
 
 Axes = npt.NDArray[np.int64]
 
-ONE_WAY = OneOf("axes", "axis_names")
+ONE_WAY = OneOf("axes", "axis_names", refused_as="Arguments `axes` and `axis_names` are mutually exclusive")
 """The rule that goes with :func:`axes_arguments`."""
 
 
@@ -76,7 +76,7 @@ def lettered_axes(call: Call, layout: str, argument: str = "axis_names") -> list
     for letter in letters:
         if letter not in layout:
             raise call.problem(
-                f"'{letter}' is not in the layout '{layout}'"
+                f"Axis '{letter}' is not present in the input layout '{layout}'"
                 if layout
                 else f"'{letter}' names no axis of data without a layout; set one with fn.reshape, or number the axis",
                 argument=argument,
@@ -107,8 +107,9 @@ def refuse_repeated(call: Call, table: Axes, argument: str, why: str = "") -> No
     twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     if twice.any():
         row = table[int(twice.argmax())].tolist()
+        first = next(axis for axis in row if row.count(axis) > 1)
         raise call.problem(
-            f"an axis is given twice: {row}{why}",
+            f"an axis is given twice: {row}{why}. Duplicate axis index {first}",
             argument=argument,
             kind=InputError,
         )

@@ -17,13 +17,16 @@ class OneOf:
     needed
         Whether one of them must be given.
     refused_as
-        What the message says, too, where several are given.
+        Text that the message has, too, where several are given.
+    lacking_as
+        The same where one is needed and none is given.
     """
 
-    def __init__(self, *alternatives: str, needed: bool = False, refused_as: str = "") -> None:
+    def __init__(self, *alternatives: str, needed: bool = False, refused_as: str = "", lacking_as: str = "") -> None:
         self._alternatives = [names.split() for names in alternatives]
         self._needed = needed
         self._refused_as = refused_as
+        self._lacking_as = lacking_as
 
     def check(self, given: AbstractSet[str], provided: AbstractSet[str]) -> None:
         """Raise :class:`ArgumentError` if the rule is broken by the arguments `given`.
@@ -37,20 +40,28 @@ class OneOf:
         every = [name for names in self._alternatives for name in names]
         if self._needed and provided.isdisjoint(every):
             others = "".join(f", or '{name}'" for name in every[1:])
-            raise ArgumentError(f"must be given{others}", argument=every[0], code="argument_missing")
+            raise ArgumentError(
+                f"must be given{others}{self._lacking_as and f'. {self._lacking_as}'}",
+                argument=every[0],
+                code="argument_missing",
+            )
 
 
 class Needs:
-    """An argument that has no meaning without another one."""
+    """An argument that has no meaning without another one; the message has the text `refused_as`, too."""
 
-    def __init__(self, name: str, other: str) -> None:
+    def __init__(self, name: str, other: str, refused_as: str = "") -> None:
         self._name = name
         self._other = other
+        self._refused_as = refused_as
 
     def check(self, given: AbstractSet[str], provided: AbstractSet[str]) -> None:
         """Raise :class:`ArgumentError` if the rule is broken."""
         if self._name in given and self._other not in provided:
-            raise ArgumentError(f"must be given where '{self._name}' is", argument=self._other, code="argument_missing")
+            why = self._refused_as and f". {self._refused_as}"
+            raise ArgumentError(
+                f"must be given where '{self._name}' is{why}", argument=self._other, code="argument_missing"
+            )
 
 
 Rule = OneOf | Needs

@@ -149,7 +149,7 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
             return batch
         raise call.problem(
             f"input {index} ({declared.name}) has no layout. The number of dimensions {batch.ndim} does not match any"
-            f" of the allowed layouts for it: {', '.join(declared.layouts)}",
+            f" of the allowed layouts for input {index}. Valid layouts are:\n{', '.join(declared.layouts)}",
             kind=InputError,
         )
     if batch.layout in declared.layouts or "" in declared.layouts:

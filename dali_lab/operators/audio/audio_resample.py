@@ -17,6 +17,9 @@ from dali_lab.schema.rules import Needs, OneOf
 TYPES = (INT8, UINT8, INT16, UINT16, INT32, UINT32, FLOAT)
 
 
+_RATES = "The parameters ``in_rate`` and ``out_rate`` must be specified together"
+
+
 @register
 class AudioResample(Operator):
     """Resamples sound with a sinc filter under a Hann window.
@@ -59,9 +62,16 @@ class AudioResample(Operator):
         Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
     )
     rules = (
-        OneOf("scale", "in_rate out_rate", "out_length", needed=True),
-        Needs("in_rate", "out_rate"),
-        Needs("out_rate", "in_rate"),
+        OneOf(
+            "scale",
+            "in_rate out_rate",
+            "out_length",
+            needed=True,
+            refused_as="The sampling rates, ``scale`` and ``out_length`` cannot be used together",
+            lacking_as="No resampling factor specified!",
+        ),
+        Needs("in_rate", "out_rate", _RATES),
+        Needs("out_rate", "in_rate", _RATES),
     )
     start = {"scale": 0.5}
     example = ">>> fn.audio_resample(sound, in_rate=44100, out_rate=16000)"

@@ -61,7 +61,9 @@ class Spectrogram(Operator):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         length, size = values.get("window_length", 512), values.get("nfft")
         if size is not None and length > size:
-            raise ArgumentError(f"{length} is more than 'nfft', which is {size}", argument="window_length")
+            raise ArgumentError(
+                f"Window length ({length}) can't be bigger than the FFT size ({size}), 'nfft'", argument="window_length"
+            )
         weights = values.get("window_fn")
         if weights is not None and len(weights) != length:
             raise ArgumentError(f"has {len(weights)} weights for a window of {length}", argument="window_fn")

@@ -50,7 +50,9 @@ class BoxEncoder(Operator):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         anchors = values.get("anchors", ())
         if not anchors or len(anchors) % 4:
-            raise ArgumentError(f"takes 4 numbers for each anchor, got {len(anchors)}", argument="anchors")
+            raise ArgumentError(
+                f"Anchors size must be divisible by 4, actual value = {len(anchors)}", argument="anchors"
+            )
         if 0.0 in values.get("stds", ()):
             raise ArgumentError("must not hold 0", argument="stds")
 

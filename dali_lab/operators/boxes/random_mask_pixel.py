@@ -35,7 +35,9 @@ class RandomMaskPixel(Operator):
         number("threshold", 0.0, "Pixels above it are foreground.", tensor=True),
         integer("value", None, "Pixels equal to it are foreground; excludes `threshold`.", tensor=True),
     )
-    rules = (OneOf("threshold", "value"),)
+    rules = (
+        OneOf("threshold", "value", refused_as="Arguments ``value`` and ``threshold`` can not be provided together"),
+    )
     example = ">>> centre = fn.segmentation.random_mask_pixel(masks, foreground=fn.random.coin_flip(probability=0.7))"
 
     def run(self, call: Call, mask: Batch) -> Batch:

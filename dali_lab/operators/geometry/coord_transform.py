@@ -160,7 +160,7 @@ class CoordTransform(Operator):
                 f"must be a matrix or a number in each sample, got {batch.ndim} dimensions", argument=name
             )
         if not columns or not length or length % columns:
-            raise call.problem(f"{length} values do not make a matrix of {columns} columns", argument=name)
+            raise call.problem(f"Cannot form a matrix with {length} elements and {columns} columns", argument=name)
         if batch is not None and len(batch) and batch.shapes[0, -1] != columns:
             raise call.problem(f"has {batch.shapes[0, -1]} columns, the points need {columns}", argument=name)
         return self._rows(call, name, length).reshape(-1, length // columns, columns)
@@ -227,8 +227,8 @@ class CoordTransform(Operator):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         points = (samples.tensors([(5, 2), (1, 2), (7, 2)]), "XY")
-        yield ErrorCase((points,), {"M": [1, 2, 3]}, ("M", "3 values"))
-        yield ErrorCase((points,), {"MT": [1, 2, 3, 4]}, ("MT", "4 values"))
+        yield ErrorCase((points,), {"M": [1, 2, 3]}, ("M", "3 elements"))
+        yield ErrorCase((points,), {"MT": [1, 2, 3, 4]}, ("MT", "4 elements"))
         yield ErrorCase((points,), {"M": [1, 2], "T": [5, 6]}, ("T", "2"))
         yield ErrorCase((points,), {"M": 2, "MT": [1, 2, 3]}, ("MT", "'M'"))
         yield ErrorCase((points,), {"M": PerSample([np.ones(4, np.float32)] * 3)}, ("M", "1 dimensions"))

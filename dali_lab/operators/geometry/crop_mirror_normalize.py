@@ -131,7 +131,10 @@ class CropMirrorNormalize(Windowed):
             outer = "".join(letter for letter in data.layout if letter not in "HWC")
             wanted = "C" + outer + "HW" if wanted == "CHW" and outer == "D" else outer + wanted
         if sorted(wanted) != sorted(data.layout):
-            raise call.problem(f"{wanted!r} is not an order of the axes of {data.layout!r}", argument="output_layout")
+            raise call.problem(
+                f"The requested output layout is not a permutation of input layout: {wanted!r}, {data.layout!r}",
+                argument="output_layout",
+            )
         return wanted
 
     def padded_channels(self, channels: int) -> int:

@@ -73,7 +73,19 @@ SIZES = (
     flag("roi_relative", "The region is given in shares of the extent."),
 )
 REGION = (Needs("roi_start", "roi_end"), Needs("roi_end", "roi_start"))
-RESIZE = (OneOf("size", "resize_shorter", "resize_longer", "resize_x resize_y resize_z", needed=True), *REGION)
+_ONE_WAY = "Exactly one method of specifying size must be used"
+RESIZE = (
+    OneOf(
+        "size",
+        "resize_shorter",
+        "resize_longer",
+        "resize_x resize_y resize_z",
+        needed=True,
+        refused_as=_ONE_WAY,
+        lacking_as=_ONE_WAY,
+    ),
+    *REGION,
+)
 
 
 @dataclass
@@ -237,7 +249,11 @@ class Resizing(Operator):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         for name in ("resize_shorter", "resize_longer"):
             if (name in connected or values.get(name) is not None) and values.get("mode", "default") != "default":
-                raise ArgumentError(f"has no meaning together with '{name}'", argument="mode")
+                raise ArgumentError(
+                    "`resize_shorter`, ``resize_longer`` and ``mode`` arguments are mutually exclusive:"
+                    f" it has no meaning together with '{name}'",
+                    argument="mode",
+                )
 
     def plan(self, call: Call, images: Batch) -> Resampling:
         """Region and size for each sample."""

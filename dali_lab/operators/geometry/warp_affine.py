@@ -67,7 +67,10 @@ class WarpAffine(Warping):
         elif self.has("matrix") and ("matrix" in self.connected or self.values["matrix"]):
             rows = call.vectors("matrix", length)
         else:
-            raise call.problem("must be given, or the matrices as a second input", argument="matrix")
+            raise call.problem(
+                "must be given. `matrix` argument must be provided when transforms are not passed as a regular input",
+                argument="matrix",
+            )
         if rows.shape[1] != length:
             raise call.problem(f"needs {length} numbers for each sample, got {rows.shape[1]}", argument="matrix")
         return np.ascontiguousarray(rows)

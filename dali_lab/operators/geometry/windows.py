@@ -97,10 +97,11 @@ SLICE = (
     flag("normalized_shape", "The `shape` input, if of floats, is a share of the extent.", default=True),
 )
 _PLACING = frozenset(arg.name for arg in CROP)
+_SIDES = "`crop_w` and `crop_h` arguments must be provided together"
 CROPPING = (
     OneOf("crop", "crop_h crop_w crop_d"),
-    Needs("crop_h", "crop_w"),
-    Needs("crop_w", "crop_h"),
+    Needs("crop_h", "crop_w", _SIDES),
+    Needs("crop_w", "crop_h", _SIDES),
     Needs("crop_d", "crop_h"),
 )
 BOUNDS = ("start", "rel_start", "end", "rel_end", "shape", "rel_shape")

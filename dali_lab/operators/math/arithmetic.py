@@ -291,7 +291,7 @@ class Arithmetic(Operator):
         divisor = operands[-1]
         if self.expression.name in _DIVIDING and isinstance(divisor, np.ndarray) and not is_float(dtype):
             if not divisor.astype(numpy_dtype(dtype)).any():
-                raise call.problem("integer division by zero")
+                raise call.problem("Integer division by zero")
         return together, dtype, layout if len(layout) == together.shape[1] else ""
 
     def _result_type(self, call: Call, dtypes: Sequence[DALIDataType]) -> DALIDataType:

@@ -45,7 +45,8 @@ class Uniform(Drawing):
         bounds = values.get("range")
         if not picks and bounds is not None and not bounds[0] < bounds[-1]:
             raise ArgumentError(
-                f"the lower bound {bounds[0]:g} is not below the upper one {bounds[-1]:g}", argument="range"
+                f"Invalid range [{bounds[0]:g}, {bounds[-1]:g}): the lower bound is not below the upper one",
+                argument="range",
             )
         if values.get("values") == ():
             raise ArgumentError("needs at least one value", argument="values")
@@ -65,7 +66,7 @@ class Uniform(Drawing):
             return out
         bounds = call.vectors("range", 2)
         low, high = np.ascontiguousarray(bounds[:, 0]), np.ascontiguousarray(bounds[:, 1])
-        message = "the lower bound {:g} is not below the upper one {:g}"
+        message = "Invalid range [{:g}, {:g}): the lower bound is not below the upper one"
         call.refuse(~(low < high), message, low, high, argument="range")
         draws.fill_uniform(stream, out.addresses, out.sizes, low, high, numpy_dtype(dtype))
         return out

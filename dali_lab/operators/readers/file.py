@@ -66,11 +66,17 @@ class File(ListReader):
         given = [name for name in ("file_root", "file_list", "files") if values.get(name) is not None]
         if not given:
             raise ArgumentError(
-                "must be given, or 'file_list' or 'files'", argument="file_root", code="argument_missing"
+                "must be given, or 'file_list' or 'files'. ``file_root`` argument is required when not using ``files``"
+                " or ``file_list``",
+                argument="file_root",
+                code="argument_missing",
             )
         if values.get("labels") is not None:
             if values.get("files") is None:
-                raise ArgumentError("goes with 'files', which is not given", argument="labels")
+                raise ArgumentError(
+                    "The argument ``labels`` is valid only when file paths are provided as `files` argument",
+                    argument="labels",
+                )
             if len(values["labels"]) != len(values["files"]):
                 raise ArgumentError(
                     f"has {len(values['labels'])} labels for {len(values['files'])} files", argument="labels"

@@ -147,7 +147,7 @@ def _check(
     if labels is not None and files is None:
         raise ArgumentError("goes with 'files', which are not given", argument="labels")
     if files is not None and len(files) == 0:
-        raise ArgumentError("is an empty list", argument="files")
+        raise ArgumentError("``files`` specified an empty list", argument="files")
     if files is not None and labels is not None and len(labels) != len(files):
         raise ArgumentError(f"there are {len(labels)} labels for {len(files)} files", argument="labels")
     if file_list == "":

@@ -219,7 +219,9 @@ class ListReader(Operator):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         count, shard = values.get("num_shards", 1), values.get("shard_id", 0)
         if shard >= count:
-            raise ArgumentError(f"{shard} is not in [0, {count - 1}], which 'num_shards' allows", argument="shard_id")
+            raise ArgumentError(
+                f"num_shards needs to be greater than shard_id: {count} and {shard}", argument="shard_id"
+            )
 
     def open_source(self, seed: int, *, checkpointing: bool = False, tolerant: bool = False) -> Source:
         self._tolerant = tolerant

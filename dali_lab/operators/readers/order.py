@@ -90,9 +90,13 @@ class ReaderOrder:
         if random_shuffle and initial_fill < 1:
             raise ArgumentError(f"must be at least 1, not {initial_fill}", argument="initial_fill")
         if shuffle_after_epoch and stick_to_shard:
-            raise ArgumentError("excludes stick_to_shard", argument="shuffle_after_epoch")
+            raise ArgumentError(
+                "shuffle_after_epoch and stick_to_shard cannot be both true", argument="shuffle_after_epoch"
+            )
         if shuffle_after_epoch and random_shuffle and parts is None:
-            raise ArgumentError("excludes random_shuffle", argument="shuffle_after_epoch")
+            raise ArgumentError(
+                "shuffle_after_epoch and random_shuffle cannot be both true", argument="shuffle_after_epoch"
+            )
         self.size = size
         self.num_shards = num_shards
         self.shard_id = shard_id

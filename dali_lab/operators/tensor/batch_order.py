@@ -37,7 +37,11 @@ class PermuteBatch(Operator):
         if batch is None:
             indices = np.array(self.values["indices"], np.int64)
             if len(indices) != len(data):
-                raise call.problem(f"has {len(indices)} indices for a batch of {len(data)}", argument="indices")
+                raise call.problem(
+                    f"has {len(indices)} indices. The number of sample indices {len(indices)} does not match the"
+                    f" current batch size, which is {len(data)}",
+                    argument="indices",
+                )
         else:
             if batch.ndim:
                 raise call.problem(f"must be a scalar in each sample, got {batch.ndim} dimensions", argument="indices")

@@ -41,7 +41,15 @@ class Constant(Operator):
         ),
         Arg("layout", "layout", "", "Axis names of the output."),
     )
-    rules = (OneOf("fdata", "idata", needed=True),)
+    rules = (
+        OneOf(
+            "fdata",
+            "idata",
+            needed=True,
+            refused_as="Constant node: `fdata` and `idata` arguments are mutually exclusive",
+            lacking_as="Constant node: either `fdata` or `idata` must be present",
+        ),
+    )
     differs = "FLOAT64 is allowed."
     example = ">>> fn.constant(fdata=[0.485, 0.456, 0.406], shape=[3])"
 
@@ -59,7 +67,10 @@ class Constant(Operator):
         if any(extent < 0 for extent in shape):
             raise self.fail(f"an extent cannot be negative: {shape}", "shape")
         if data.size not in (1, math.prod(shape)):
-            raise self.fail(f"{shape} does not hold {data.size} numbers", "shape")
+            raise self.fail(
+                f"The number of values does not match the shape specified: {shape} does not hold {data.size} numbers",
+                "shape",
+            )
         layout = self.value("layout") or ""
         if layout and len(layout) != len(shape):
             raise self.fail(f"'{layout}' has {len(layout)} letters, the shape has {len(shape)} dimensions", "layout")

@@ -47,7 +47,7 @@ class ExpandDims(Operator):
                 "new_axis_names",
             )
         if len(set(axes)) != len(axes):
-            raise self.fail(f"an axis is given twice: {list(axes)}", "axes")
+            raise self.fail(f"Duplicate axis index found: an axis is given twice: {list(axes)}", "axes")
 
     def run(self, call: Call, data: Batch) -> Batch:
         axes, names = self.value("axes"), self.value("new_axis_names") or ""

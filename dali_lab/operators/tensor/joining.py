@@ -28,7 +28,8 @@ class _Joining(Operator):
         for index, batch in enumerate(batches):
             if (batch.dtype, batch.ndim) != (first.dtype, first.ndim):
                 raise call.problem(
-                    f"input {index} holds {batch.dtype.name} of {batch.ndim} dimensions,"
+                    "All inputs must have the same type and number of dimensions:"
+                    f" input {index} holds {batch.dtype.name} of {batch.ndim} dimensions,"
                     f" input 0 {first.dtype.name} of {first.ndim}"
                 )
 
@@ -165,7 +166,10 @@ class Stack(_Joining):
         ndim = first.ndim
         axis = self.value("axis")
         if not (-ndim if ndim else 0) <= axis <= ndim:
-            raise call.problem(f"{axis} is not a place for a new axis beside {ndim}", argument="axis")
+            raise call.problem(
+                f"Invalid axis argument, {axis} for {ndim}-D tensors. Accepted range is [ -{ndim}, {ndim}]",
+                argument="axis",
+            )
         axis %= ndim + 1
         for index, batch in enumerate(batches):
             message = f"input {index} has shape {{:t}}, input 0 {{:t}}"

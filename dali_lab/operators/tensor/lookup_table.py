@@ -49,7 +49,9 @@ class LookupTable(Operator):
 
         keys, values = self.value("keys"), self.value("values")
         if len(keys) != len(values):
-            raise self.fail(f"has {len(values)} elements for {len(keys)} keys", "values")
+            raise self.fail(
+                f"`keys` size should match `values` size: {len(keys)} keys and {len(values)} values", "values"
+            )
         table = np.full(max(keys, default=-1) + 2, self.value("default_value"), np.float32)
         for key, value in zip(keys, values, strict=True):
             table[key] = value

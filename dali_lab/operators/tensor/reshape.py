@@ -150,7 +150,7 @@ class _Reshaping(Operator):
         argument = "rel_shape" if self.has("rel_shape") else "shape"
         open_ = wanted < 0
         if (open_.sum(axis=1) > 1).any():
-            raise call.problem("only one extent may be negative", argument=argument)
+            raise call.problem("Only one negative extent is allowed", argument=argument)
         size = data.sizes * old // new
         if open_.any():
             rest = np.where(open_, 1, wanted).prod(axis=1)
@@ -228,7 +228,7 @@ class Reshape(_Reshaping):
         data = samples.tensors([(4, 6)] * 3)
         yield ErrorCase((data,), {}, ("shape", "must be given"))
         yield ErrorCase((data,), {"shape": [5, -1]}, ("shape", "(4, 6)"))
-        yield ErrorCase((data,), {"shape": [-1, -1]}, ("shape", "one extent"))
+        yield ErrorCase((data,), {"shape": [-1, -1]}, ("shape", "one negative extent"))
         empty = samples.tensors([(4, 6), (4, 0), (4, 6)])
         yield ErrorCase((empty,), {"rel_shape": [-1, 1]}, ("rel_shape", "Cannot infer", "4 x 0", "sample 1"))
         yield ErrorCase((samples.tensors([(3, 0)] * 3),), {"shape": [0, -1]}, ("shape", "Cannot infer"))
@@ -263,11 +263,8 @@ class Reinterpret(_Reshaping):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         given = {*connected, *values}
         if inputs == 1 and not given & {"shape", "rel_shape", "src_dims", "layout", "dtype"}:
-            raise ArgumentError(
-                "the operator is no-op: arguments specify neither new shape, layout nor type",
-                argument="dtype",
-                operator=cls.name,
-            )
+            message = "must be given, or a shape or layout: the operator is no-op: arguments specify neither new shape,"
+            raise ArgumentError(f"{message} layout nor type", argument="dtype", operator=cls.name)
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         dtype = self.value("dtype")

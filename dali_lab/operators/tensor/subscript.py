@@ -64,7 +64,7 @@ class TensorSubscript(Operator):
         ]
         count = max(int(self.value("num_subscripts") or 0), *(axis + 1 for axis in used), 0)
         if count > ndim:
-            raise call.problem(f"{count} indices for a tensor of {ndim} dimensions")
+            raise call.problem(f"Too many indices ({count}) for a {ndim}D tensor")
         starts = np.zeros_like(data.shapes)
         steps = np.ones_like(data.shapes)
         sizes = data.shapes.copy()
@@ -119,7 +119,7 @@ class TensorSubscript(Operator):
         index = self._numbers(call, f"at_{axis}")
         position = np.where(index < 0, index + extent, index)
         wrong = (position < 0) | (position >= extent)
-        call.refuse(wrong, f"index {{}} is outside axis {axis} of {{}} elements", index, extent)
+        call.refuse(wrong, f"Index {{}} is out of range for axis {axis} of length {{}}", index, extent)
         return position
 
     def _range(
@@ -161,8 +161,8 @@ class TensorSubscript(Operator):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"at_0": 24}, ("index 24", "sample 1"))
-        yield ErrorCase((samples.pictures(),), {"at_3": 0}, ("4 indices", "3 dimensions"))
+        yield ErrorCase((samples.pictures(),), {"at_0": 24}, ("Index 24", "sample 1"))
+        yield ErrorCase((samples.pictures(),), {"at_3": 0}, ("indices (4)", "3D tensor"))
         yield ErrorCase((samples.pictures(),), {"step_0": 0}, ("step_0",))
 
 
@@ -182,7 +182,7 @@ class SubscriptDimCheck(Operator):
     def run(self, call: Call, data: Batch) -> Batch:
         count = int(self.value("num_subscripts") or 0)
         if count > data.ndim:
-            raise call.problem(f"{count} indices for a tensor of {data.ndim} dimensions")
+            raise call.problem(f"Too many indices ({count}) for a {data.ndim}D tensor")
         return data
 
     @classmethod
@@ -192,7 +192,7 @@ class SubscriptDimCheck(Operator):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"num_subscripts": 4}, ("4 indices",))
+        yield ErrorCase((samples.pictures(),), {"num_subscripts": 4}, ("indices (4)",))
 
 
 _SHAPE_TYPES = (dtypes.INT32, dtypes.UINT32, dtypes.INT64, dtypes.UINT64, dtypes.FLOAT, dtypes.FLOAT64)

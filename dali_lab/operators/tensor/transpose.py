@@ -28,13 +28,16 @@ class Transpose(Operator):
     def setup(self) -> None:
         perm = self.value("perm")
         if perm is not None and sorted(perm) != list(range(len(perm))):
-            raise self.fail(f"{list(perm)} is not an order of the axes 0 to {len(perm) - 1}", "perm")
+            raise self.fail(f"Invalid permutation: sorted `perm` is not equal to [0, ..., n-1]: {list(perm)}", "perm")
 
     def run(self, call: Call, data: Batch) -> Batch:
         perm = self.value("perm")
         order = tuple(range(data.ndim))[::-1] if perm is None else perm
         if len(order) != data.ndim:
-            raise call.problem(f"orders {len(order)} axes, the input has {data.ndim}", argument="perm")
+            raise call.problem(
+                f"Input has different dimensionality ({data.ndim}) than the length of the permutation ({len(order)})",
+                argument="perm",
+            )
         layout = self.value("output_layout")
         if layout is None:
             layout = (
@@ -77,7 +80,7 @@ class Transpose(Operator):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"perm": [0, 1]}, ("perm", "2 axes"))
+        yield ErrorCase((samples.pictures(),), {"perm": [0, 1]}, ("perm", "permutation (2)"))
         yield ErrorCase((samples.pictures(),), {"perm": [0, 0, 1]}, ("perm", "[0, 0, 1]"))
         yield ErrorCase((samples.pictures(),), {"perm": [0, 1, 5]}, ("perm", "5"))
         yield ErrorCase((samples.pictures(),), {"output_layout": "AB"}, ("output_layout", "AB"))

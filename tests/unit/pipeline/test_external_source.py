@@ -167,7 +167,7 @@ def test_named_inputs_and_feeding(depth: int) -> None:
         (out,) = pipeline.run(input=np.full((2, 1), value))
         assert out.as_array().tolist() == [[value], [value]]
     assert pipeline.input_feed_count("input") == depth
-    with pytest.raises(KeyError, match="Could not find an input operator with name 'other'; inputs: input"):
+    with pytest.raises(KeyError, match='Could not find an input operator with name "other"; inputs: input'):
         pipeline.input_feed_count("other")
     for value in range(4):
         pipeline.feed_input("input", [np.full(2, value)])
