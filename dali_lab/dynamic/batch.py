@@ -188,12 +188,14 @@ def _alike(tensors: list[Tensor]) -> list[Tensor]:
     if kind.kind is DType.Kind.enum:
         return tensors
     wanted = numpy_dtype(kind.element)
-    return [
-        Tensor(each, kind)
-        if each.dtype != kind and (not each.size or np.can_cast(np.asarray(each.cpu()).dtype, wanted))
-        else each
-        for each in tensors
-    ]
+    return [Tensor(each, kind) if each.dtype != kind and _fits(each, wanted) else each for each in tensors]
+
+
+def _fits(values: Tensor, wanted: np.dtype[Any]) -> bool:
+    """Whether a tensor has the same values in another type."""
+    found = np.asarray(values.cpu())
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.array_equal(found.astype(wanted), found, equal_nan=found.dtype.kind == "f")
 
 
 def _of_tensors(tensors: list[Tensor], dtype: Any) -> Batch:

@@ -140,9 +140,9 @@ def dtype(kind: Any) -> DType:
         try:
             wanted = to_dali_type(np.dtype(plain))
         except TypeError as error:
-            raise ValueError(f"there is no type {kind!r}; there are {', '.join(_BY_NAME)}") from error
+            raise ValueError(f"Unsupported type name: {kind}; there are {', '.join(_BY_NAME)}") from error
     if wanted not in _BY_TYPE:
-        raise ValueError(f"there is no type {kind!r}; there are {', '.join(_BY_NAME)}")
+        raise ValueError(f"Unsupported type name: {kind}; there are {', '.join(_BY_NAME)}")
     return _BY_TYPE[wanted]
 
 

@@ -39,7 +39,7 @@ class Device:
         kind, _, number = name.partition(":")
         kind = "gpu" if kind == "cuda" else kind
         if kind not in ("cpu", "gpu") or (number and not number.isdecimal()):
-            raise ValueError(f"there is no device {name!r}; 'cpu', 'gpu' and 'gpu:1' are devices")
+            raise ValueError(f"Invalid device type: {name}; 'cpu', 'gpu' and 'gpu:1' are devices")
         if number and device_id is not None:
             raise ValueError(f"the number of the device is given twice: {name!r} and {device_id}")
         if kind == "cpu" and (number or device_id is not None):

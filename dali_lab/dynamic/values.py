@@ -123,7 +123,10 @@ class Value(Holder):
             made = by_name("cast", made, dtype=dtype)
         if layout is not None and (made.layout or "") != layout:
             if len(made.samples) and len(layout) not in (0, made.ndim):
-                raise ValueError(f"the layout '{layout}' cannot describe data with {made.ndim} dimensions")
+                raise ValueError(
+                    "A non-empty layout must have the same number of dimensions as the number of dimensions of the"
+                    f" Tensor: '{layout}', {made.ndim}"
+                )
             made = type(self)._holding(made.samples.replaced(layout=layout), made.slot.device)
         return made if place is None else made.to_device(place)
 

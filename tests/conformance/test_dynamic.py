@@ -45,6 +45,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "batch of arrays": images,
     "batch of one array": lambda ndd: ndd.as_batch(np.arange(6).reshape(2, 3)),
     "batch with a type": lambda ndd: ndd.batch([[1, 2], [3]], dtype=ndd.float16),
+    "batch of numbers": lambda ndd: ndd.batch([1.5, 2, np.int16(3)]),
     "broadcast": lambda ndd: ndd.Batch.broadcast(ndd.tensor([1, 2]), 3),
     "tensor of a batch": lambda ndd: ndd.as_tensor(ndd.batch([[1, 2], [3, 4]])),
     "tensor of a padded batch": lambda ndd: ndd.as_tensor(numbers(ndd), pad=True),
@@ -250,14 +251,14 @@ def test_mistakes_are_named() -> None:
     with pytest.raises(DaliLabError, match="no layout"):
         ours.resize(np.zeros((3, 3), np.uint8), size=2)
     with pytest.raises(ValueError, match="has another type"):
-        ours.batch([np.zeros(2, np.int8), np.zeros(2, np.int16)])
+        ours.batch([np.zeros(2, np.int8), np.full(2, 300, np.int16)])
     with pytest.raises(ValueError, match="needs a dtype"):
         ours.batch([])
     with pytest.raises(ValueError, match="non-uniform shape"):
         ours.as_tensor(images(ours))
     with pytest.raises(ValueError, match="4 elements"):
         ours.tensor([1, 2, 3, 4]).item()
-    with pytest.raises(ValueError, match="there is no device"):
+    with pytest.raises(ValueError, match="Invalid device type"):
         ours.Device("tpu")
     with pytest.raises(ValueError, match="rng must be"):
         ours.random.uniform(range=(0.0, 1.0), rng=3)
