@@ -102,6 +102,7 @@ class PipelineIterator(IteratorState):
         self._end_is_due = False
         self._is_at_end = False
         self._first_batch: Any = None
+        self._in_rest = False
         for pipeline in self._pipes:
             with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
                 pipeline.build()
@@ -182,8 +183,9 @@ class PipelineIterator(IteratorState):
 
     def _begin_epoch_of_reader(self) -> None:
         assert self._reader_name is not None
-        if self._pipes[0].reader_meta(self._reader_name)["epoch_size"] != self._size_no_pad:
-            self._read_meta(self._reader_name)  # the rest of an epoch that another number of processes began is over
+        if self._in_rest:  # of an epoch that another number of processes began: whole ones follow
+            self._in_rest = False
+            self._read_meta(self._reader_name)
             return
         if not self._is_stick_to_shard:
             self._shards_id = (self._shards_id + 1) % self._shards_num

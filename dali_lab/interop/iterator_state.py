@@ -29,6 +29,7 @@ class IteratorState:
     _enable_checkpointing: bool
     _ever_consumed: bool
     _initial_checkpoints: list[bytes]
+    _in_rest: bool
 
     @property
     def _wraps(self) -> bool:
@@ -40,8 +41,8 @@ class IteratorState:
         raise NotImplementedError
 
     _STATE = ("_counter", "_counter_per_gpu", "_shard_sizes_per_gpu", "_shards_id", "_size")
-    _SIZES = ("_size_no_pad", "_initial_sizes")
-    """The epoch's sizes, of which older states are without; the rest of an epoch has others than a whole one."""
+    _SIZES = ("_size_no_pad", "_initial_sizes", "_in_rest")
+    """The epoch's sizes, and whether it is the rest of one that other processes began; older states are without."""
 
     def _state(self) -> str:
         found = {name: getattr(self, name) for name in (*self._STATE, *self._SIZES) if hasattr(self, name)}
@@ -62,6 +63,7 @@ class IteratorState:
                     " an epoch that another number of processes began; take PARTIAL, or pad_last_batch=True",
                     argument="last_batch_policy",
                 )
+            self._in_rest = True
             return
         states = [pipeline._iterator_data for pipeline in self._pipes]
         if not all(restored) or len(set(states)) != 1 or not states[0]:

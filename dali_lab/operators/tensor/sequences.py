@@ -12,6 +12,8 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 from dali_lab.schema.presets import flag, integers
 
+_MOST_OUTPUTS = 4096
+
 
 def _check_sequence(call: Call, data: Batch) -> None:
     if data.layout and not data.layout.startswith("F"):
@@ -57,6 +59,9 @@ class ElementExtract(Operator):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         if not values.get("element_map"):
             raise ArgumentError("must hold at least one index", argument="element_map", operator=cls.name)
+        if (count := cls.output_count(values)) > _MOST_OUTPUTS:
+            message = f"an operator has at most {_MOST_OUTPUTS} outputs, not {count}"
+            raise ArgumentError(message, argument="element_map", operator=cls.name)
 
     def run(self, call: Call, sequences: Batch) -> tuple[Batch, ...]:
         _check_sequence(call, sequences)

@@ -88,6 +88,14 @@ def test_the_rest_of_the_epoch_comes_exactly_once(
             assert Counter(label for each in new for label in labels(each)) == Counter(range(COUNT))
 
 
+def test_checkpoints_before_the_first_batch_have_whole_epochs_behind_them(files: list[str]) -> None:
+    reader = {"pad_last_batch": True, "random_shuffle": True}
+    checkpoints = [each.checkpoints()[0] for each in iterators(pipelines(files, 2, **reader))]
+    new = iterators(pipelines(files, 3, checkpoints, **reader))
+    for _ in range(3):
+        assert Counter(label for each in new for label in labels(each)) == Counter(range(COUNT))
+
+
 def test_without_padding_too(files: list[str]) -> None:
     old = iterators(pipelines(files, 2, random_shuffle=True))
     seen = [label for each in old for label in labels(each, 2)]
