@@ -112,6 +112,16 @@ describe('editing with a session', () => {
     expect(editor.sync.pending.get()).toBe(false);
   });
 
+  it('sends places that nobody gave with an edit or for a file only', async () => {
+    const { document } = editor.history;
+    editor.history.reset({ ...document, view: { ...document.view, nodes: { rotate: { x: 7, y: 7 } } } });
+    editor.sync.flush();
+    expect(session.count('edit')).toBe(0);
+    editor.sync.flush('all');
+    await vi.advanceTimersByTimeAsync(50);
+    expect(session.document.view.nodes['rotate']).toEqual({ x: 7, y: 7 });
+  });
+
   it('gives its document to a new session', async () => {
     setAngle(9);
     await vi.advanceTimersByTimeAsync(50);

@@ -108,7 +108,7 @@ export async function createNew(editor: Editor): Promise<void> {
 export type SaveResult = 'saved' | 'exists' | 'failed';
 
 export async function save(editor: Editor, path?: string, overwrite = false): Promise<SaveResult> {
-  editor.sync.flush();
+  editor.sync.flush('all');
   const { document } = editor.history;
   try {
     const { file, title } = await editor.connection.call<{ file: FileInfo; title: string }>('save', {
@@ -141,7 +141,7 @@ export function listFiles(editor: Editor, path: string | null, kinds?: readonly 
 }
 
 export function exportGraph(editor: Editor, to: string): Promise<Exported> {
-  editor.sync.flush();
+  editor.sync.flush(to === 'json' ? 'all' : 'edits');
   return editor.connection.call<Exported>('export', { to });
 }
 

@@ -73,9 +73,13 @@ export function search<T extends object>(
       .filter(([value]) => value > 0)
       .sort((a, b) => b[0] - a[0])
       .map(([, item]) => item);
-  // Among names that begin with the query, being common only decides between equals.
-  const first = (score: number, { common }: Prepared): number =>
-    score > 0 && common ? score + (score < 80 ? 5 : 1) : score;
+  // Among names that begin with the query the shortest is meant, and being common decides between equals.
+  const first = (score: number, { common, names }: Prepared): number => {
+    if (score <= 0) return score;
+    if (score < 80) return common ? score + 5 : score;
+    const begun = names.filter((name) => name.startsWith(whole)).map(({ length }) => whole.length / length);
+    return score + 4 * Math.max(0, ...begun) + (common ? 1 : 0);
+  };
   const found = rank((item) =>
     first(exactly(item, whole) + everyWord(words, (word) => scoreOf(item, word)), item),
   );

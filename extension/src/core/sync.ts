@@ -57,11 +57,12 @@ export class Sync {
   /** The same session is back, with its document: missing edits are sent again. */
   resume(document: GraphDocument, revision: number): void {
     const ours = this.unsent();
+    const edited = this.pending.get();
     this.adopt(document, revision);
     const merged = apply(document, ours);
     const remote = diff(this.history.document, merged);
     if (!isEmpty(remote)) this.history.applyRemote(remote);
-    this.flush();
+    if (edited) this.flush('all');
   }
 
   /** Applies another editor's changes below our unsent edits. */
@@ -88,12 +89,15 @@ export class Sync {
     }
   }
 
-  /** Sends unsent edits at once. */
-  flush(): void {
+  /**
+   * Sends unsent edits at once. Places that only the opening gave to nodes go along, or are sent where `all` is wanted,
+   * as for a file: alone they are no change of the person's, and leave the document as saved as it was.
+   */
+  flush(what: 'edits' | 'all' = 'edits'): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
     this.due = false;
-    if (!this.connected) return;
+    if (!this.connected || (what === 'edits' && !this.pending.get())) return;
     const target = this.history.document;
     const base = this.sent;
     const changes = diff(base, target);
