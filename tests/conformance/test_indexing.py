@@ -72,8 +72,8 @@ def test_indexing_with_random_ranges(index: tuple[Any, ...]) -> None:
 
 
 def test_indexing_that_fails() -> None:
-    check_fails(lambda e, a: a[5], TABLE, words="index 5")
-    check_fails(lambda e, a: a[-7], TABLE, words="index -7")
+    check_fails(lambda e, a: a[5], TABLE, words="Index 5")
+    check_fails(lambda e, a: a[-7], TABLE, words="Index -7")
     check_fails(lambda e, a: a[0, 0, 0], TABLE, words="3 indices")
     check_fails(lambda e, a: a[:, :, :], TABLE, words="3 indices")
     check_fails(lambda e, a: a[::0], TABLE, words="step")

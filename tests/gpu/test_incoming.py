@@ -143,7 +143,7 @@ def test_outputs_of_one_pipeline_feed_another(device: EmulatedDevice) -> None:
         (lambda d: [Foreign(d, np.zeros(3, np.uint8)), Foreign(d, np.zeros((3, 1), np.uint8))], "2 dimensions"),
         (lambda d: Foreign(d, np.zeros(3, np.complex64)), "numbers"),
         (lambda d: Foreign(d, np.zeros((), np.uint8)), "scalar"),
-        (lambda d: Foreign(d, np.zeros((5, 2), np.uint8)), "batch of 5 samples"),
+        (lambda d: Foreign(d, np.zeros((5, 2), np.uint8)), "Expected batch_size <= 2, actual: 5"),
     ],
 )
 def test_what_does_not_fit_is_refused(

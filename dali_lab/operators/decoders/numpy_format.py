@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import struct
+import threading
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,14 @@ HEAD = 256
 """Bytes of a header that are looked at at once; a longer one, which is rare, is read by itself."""
 
 _MOST_ELEMENTS = 1 << 56
+_EXTENT = r"(?:0|[1-9]\d{0,17})"
+_USUAL = re.compile(
+    r"\{'descr': '([^'\\]*)', 'fortran_order': (True|False), "
+    rf"'shape': \(((?:{_EXTENT},(?: ?{_EXTENT},)*(?: ?{_EXTENT})?)?)\), ?\}}"
+)
+"""A header as NumPy writes it."""
+_EVALUATING = threading.Lock()
+"""Held while others are evaluated: in CPython 3.11, `ast` fails at times where several threads use it."""
 
 
 class NumpyHeader(NamedTuple):
@@ -82,7 +92,7 @@ def parse_header(data: bytes) -> NumpyHeader:
         raise CodecError("the file ends within its header")
     text = data[10 if data[6] == 1 else START : length].decode("latin1")
     try:
-        described = ast.literal_eval(text.strip())
+        described = _described(text.strip())
         name, order, shape = described["descr"], described["fortran_order"], described["shape"]
         if not isinstance(order, bool) or not isinstance(shape, tuple):
             raise ValueError(text)
@@ -103,6 +113,17 @@ def parse_header(data: bytes) -> NumpyHeader:
     if math.prod(max(extent, 1) for extent in shape) >= _MOST_ELEMENTS:
         raise CodecError(f"its header is damaged: no file has {shape} elements")
     return NumpyHeader(dtype, shape, order, length)
+
+
+def _described(text: str) -> Any:
+    """The dictionary that a header is."""
+    usual = _USUAL.fullmatch(text)
+    if usual is not None:
+        name, order, extents = usual.groups()
+        shape = tuple(int(extent) for extent in extents.split(",") if extent)
+        return {"descr": name, "fortran_order": order == "True", "shape": shape}
+    with _EVALUATING:
+        return ast.literal_eval(text)
 
 
 parsed_header = lru_cache(4096)(parse_header)

@@ -1,15 +1,18 @@
 import { expect, it } from 'vitest';
-import { Catalogue, type CatalogueData } from '../core/catalogue';
+import { Catalogue } from '../core/catalogue';
 import { emptyDocument, type GraphDocument } from '../core/document';
 import type { Selection } from '../core/editor';
 import { flowEdges, flowNodes } from './flow';
 
-const catalogue = new Catalogue({ operators: [], families: [] } as unknown as CatalogueData);
+const catalogue = new Catalogue({ operators: [], families: [] });
 const nothing: Selection = { nodes: new Set(), links: new Set(), item: null };
 const sizeOf = () => ({ width: 240, height: 100 });
 const graph = (size: number): GraphDocument => ({
   ...emptyDocument(),
-  nodes: { reader: { op: 'readers.file' }, resize: { op: 'resize', inputs: ['reader'], arguments: { size } } },
+  nodes: {
+    reader: { op: 'readers.file' },
+    resize: { op: 'resize', inputs: ['reader'], arguments: { size } },
+  },
 });
 
 it('has the same lists after an edit of an argument, and others after one of the selection', () => {
