@@ -74,10 +74,10 @@ def test_indexing_with_random_ranges(index: tuple[Any, ...]) -> None:
 def test_indexing_that_fails() -> None:
     check_fails(lambda e, a: a[5], TABLE, words="Index 5")
     check_fails(lambda e, a: a[-7], TABLE, words="Index -7")
-    check_fails(lambda e, a: a[0, 0, 0], TABLE, words="3 indices")
-    check_fails(lambda e, a: a[:, :, :], TABLE, words="3 indices")
+    check_fails(lambda e, a: a[0, 0, 0], TABLE, words=r"Too many indices \(3\)")
+    check_fails(lambda e, a: a[:, :, :], TABLE, words=r"Too many indices \(3\)")
     check_fails(lambda e, a: a[::0], TABLE, words="step")
-    check_fails(lambda e, a: a[:, e.newaxis, :, :], TABLE, words="3 indices")
+    check_fails(lambda e, a: a[:, e.newaxis, :, :], TABLE, words=r"Too many indices \(3\)")
     check_fails(lambda e, a: a[e.newaxis("C"), :, e.newaxis], TABLE, words="new axes")
     check_fails(lambda e, a: a[1.5], TABLE, words="not float")
     check_fails(lambda e, a: a["x"], TABLE, words="not str")

@@ -239,7 +239,7 @@ def test_unknown_inputs_and_readers() -> None:
     pipeline = Pipeline(2, 1, None)
     with pipeline:
         pipeline.set_outputs(fn.external_source(name="images"))
-    with pytest.raises(KeyError, match="did you mean .*images"):
+    with pytest.raises(KeyError, match=r"did you mean .*images"):
         pipeline.run(image=np.zeros((1, 1)))
     with pytest.raises(RuntimeError, match="Operator Reader not found or does not expose valid metadata; readers"):
         pipeline.epoch_size("Reader")
