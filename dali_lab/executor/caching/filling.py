@@ -18,8 +18,6 @@ _RECENT = 32
 """Chunks whose cost is remembered; that in the middle counts, as single ones compile kernels or are interrupted."""
 _COMPARED = 16
 """Of so many chunks in the row that were kept, one is computed as without a cache, to measure that again."""
-
-
 _FEW = 8
 """A cache that holds less than one of so many samples is not looked into for each chunk."""
 

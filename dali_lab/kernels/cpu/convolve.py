@@ -128,7 +128,7 @@ def _separable(
         nz, ny, nx = lengths[i, 0], lengths[i, 1], lengths[i, 2]
         window_y, window_x = windows[i, 1, :ny], windows[i, 2, :nx]
         back = np.float32(1)
-        if like_src.itemsize == 1:  # what is 0 times a whole number need not be added
+        if like_src.itemsize == 1:  # a zero weight adds nothing to whole numbers
             trimmed_y, trimmed_x = _trimmed(window_y, ny), _trimmed(window_x, nx)
             window_y, window_x = window_y[trimmed_y:], window_x[trimmed_x:]
             ny, nx = ny - 2 * trimmed_y, nx - 2 * trimmed_x
