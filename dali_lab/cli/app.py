@@ -61,7 +61,8 @@ def add(commands: Commands) -> None:
         metavar="HOST",
         action="append",
         default=[],
-        help="host name under which a proxy shows the app; can be repeated",
+        help="host name under which a proxy shows the app, better with its port (hub.example:443), as other ports may "
+        "be other people's; can be repeated",
     )
     parser.set_defaults(function=_app)
 

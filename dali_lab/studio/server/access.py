@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
+import re
 import secrets
 import socket
 import ssl
@@ -17,6 +19,9 @@ from dali_lab.model.errors import DaliLabError
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::", "")
 SHORTEST_TOKEN = 8
+_LONG_TOKEN = 32
+"""Length from which nobody guesses a token."""
+_PREFIX = re.compile(r"(?!\.\.?(/|$))[\w.~%@:+-]*(/(?!\.\.?(/|$))[\w.~%@:+-]+)*", re.ASCII)
 
 
 def _drawn() -> str:
@@ -34,7 +39,8 @@ class Access:
     prefix
         Path before all addresses, where a proxy shows the app under one: ``"/user/me/dali"``; else empty.
     names
-        Host names besides the machine's own: those of a proxy in front.
+        Host names besides the machine's own: those of a proxy in front. With a port, only that port's pages are the
+        app's own.
     certificate, private_key
         Files in PEM format for TLS; without a certificate the app speaks plain HTTP.
     """
@@ -51,6 +57,11 @@ class Access:
                 f"a token has at least {SHORTEST_TOKEN} letters, digits and signs of ASCII", argument="token"
             )
         prefix = self.prefix.strip("/")
+        if not _PREFIX.fullmatch(prefix):
+            raise DaliLabError(
+                f"'{self.prefix}' is no path of an address: write it as a browser shows it, such as /user/me/dali",
+                argument="prefix",
+            )
         object.__setattr__(self, "prefix", f"/{prefix}" if prefix else "")
 
     def opens(self, token: str) -> bool:
@@ -67,7 +78,15 @@ class Access:
 
     def derived(self, purpose: str) -> str:
         """A secret for one purpose; the same as long as the token is the same."""
-        return hmac.new(self.token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
+        return hmac.new(self._key, purpose.encode(), hashlib.sha256).hexdigest()
+
+    @functools.cached_property
+    def _key(self) -> bytes:
+        token = self.token.encode()
+        if len(token) >= _LONG_TOKEN:
+            return token
+        # Programs on other ports of this host may see the cookie: each guess of a password by it has to take long.
+        return hashlib.scrypt(token, salt=b"dali-lab app", n=1 << 14, r=8, p=1)
 
     def tls(self) -> ssl.SSLContext | None:
         """The TLS context, or `None` for plain HTTP.

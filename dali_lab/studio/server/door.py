@@ -58,7 +58,7 @@ class Door(Router):
         self.access = access
         self.port = port
         self.names = host_names(host, access.names)
-        self.proxies = {parts[0] for name in access.names if (parts := split_host(name))}
+        self.proxies = [parts for name in access.names if (parts := split_host(name))]
         self.on_admitted: Callable[[httputil.HTTPServerRequest], None] = lambda request: None
         self.wrong = 0
         self.logged = Kinds()
@@ -70,13 +70,13 @@ class Door(Router):
             return self._refuse(request, reason, ask=False)
         if "%00" in request.path or "\0" in request.path:
             return self._refuse(request, "There is no such page.", status=404, ask=False)
-        if moved:
-            return self._handler(request, _Moved)
         if request.path == ENTER or (request.method == "GET" and "token" in request.query_arguments):
             return self._handler(request, _Enter)
-        cookie = request.cookies.get(self.cookie_name(request))
-        if cookie is None or not self.access.admits(cookie.value, self.port):
-            return self._refuse(request, "This page needs the token of the app.")
+        if not self._admitted(request):
+            # Browsers send the cookie to addresses below the prefix alone.
+            return self._refuse(request, "This page needs the token of the app.", forward=moved)
+        if moved:
+            return self._handler(request, _Moved)
         if request.method not in ("GET", "HEAD", "OPTIONS"):
             return self._refuse(request, "There is nothing to send to.", ask=False)
         if self._crowded(request):
@@ -120,7 +120,15 @@ class Door(Router):
         if found is None or usual is None:
             return False
         ports = (found[1] or usual, host[1] or usual)
-        return (found[0] == host[0] and ports[0] == ports[1]) or found[0] in self.proxies
+        return (found[0] == host[0] and ports[0] == ports[1]) or any(
+            found[0] == name and port in (None, ports[0]) for name, port in self.proxies
+        )
+
+    def _admitted(self, request: httputil.HTTPServerRequest) -> bool:
+        """Whether a request has the cookie, maybe among others of its name, which any port of the host can set."""
+        pairs = (part.partition("=") for part in request.headers.get("Cookie", "").split(";"))
+        own = self.cookie_name(request)
+        return any(self.access.admits(value.strip(), self.port) for name, _, value in pairs if name.strip() == own)
 
     def cookie_name(self, request: httputil.HTTPServerRequest) -> str:
         """Name of the cookie: browsers send a host's cookies to all of its ports, so that each has its own."""
@@ -134,10 +142,16 @@ class Door(Router):
         return sum(len(self.application.get_sessions(page)) for page in pages) >= MOST_TABS
 
     def _refuse(
-        self, request: httputil.HTTPServerRequest, reason: str, *, status: int = 403, ask: bool = True
+        self,
+        request: httputil.HTTPServerRequest,
+        reason: str,
+        *,
+        status: int = 403,
+        ask: bool = True,
+        forward: bool = False,
     ) -> httputil.HTTPMessageDelegate:
         self.log(reason, f"refused {request.method} {request.path[:200]!r} from {request.remote_ip}: {reason}")
-        return self._handler(request, _Refused, reason=reason, status=status, ask=ask)
+        return self._handler(request, _Refused, reason=reason, status=status, ask=ask, forward=forward)
 
     def _handler(
         self, request: httputil.HTTPServerRequest, kind: type[_Answer], **options: object
@@ -156,24 +170,28 @@ class _Answer(web.RequestHandler):
         self.set_header("Cache-Control", "no-store")
         self.finish(_PAGE.format(head=head, body=body))
 
-    def refuse(self, reason: str, status: int = 403, *, ask: bool = True) -> None:
-        """Say why nothing is opened; with a form for the token where one helps."""
+    def refuse(self, reason: str, status: int = 403, *, ask: bool = True, forward: bool = False) -> None:
+        """Say why nothing is opened; with a form for the token where one helps, and forward to the first page."""
         self.set_status(status)
+        prefix = self.door.access.prefix
+        head = f'<meta http-equiv="refresh" content="0;url={prefix}/">' if forward else ""
         if ask:
-            self.page(_FORM.format(reason=html.escape(reason), action=self.door.access.prefix + ENTER))
+            self.page(_FORM.format(reason=html.escape(reason), action=prefix + ENTER), head)
         else:
             self.page(f'<h1>DALI Lab</h1><p role="alert">{html.escape(reason)}</p>')
 
 
 class _Refused(_Answer):
-    def initialize(self, door: Door, reason: str = "", status: int = 403, ask: bool = True) -> None:
+    def initialize(
+        self, door: Door, reason: str = "", status: int = 403, ask: bool = True, forward: bool = False
+    ) -> None:
         super().initialize(door)
-        self._refusal = reason, status, ask
+        self._refusal = reason, status, ask, forward
 
     def prepare(self) -> None:
         """Refuse, whatever the method is."""
-        reason, status, ask = self._refusal
-        self.refuse(reason, status, ask=ask)
+        reason, status, ask, forward = self._refusal
+        self.refuse(reason, status, ask=ask, forward=forward)
 
 
 class _Moved(_Answer):
@@ -188,14 +206,16 @@ class _Enter(_Answer):
 
     async def get(self) -> None:
         """Take the token from the address; the page goes on without it."""
-        await self._enter(self.request.path, self.get_query_argument("token", ""))
+        await self._enter(self.request.path, self.request.query_arguments)
 
     async def post(self) -> None:
         """Take the token that somebody typed."""
-        await self._enter("/", self.get_body_argument("token", ""))
+        await self._enter("/", self.request.body_arguments)
 
-    async def _enter(self, path: str, token: str) -> None:
+    async def _enter(self, path: str, arguments: dict[str, list[bytes]]) -> None:
         door = self.door
+        # Not by Tornado's own method, which writes tokens that are no text to the log.
+        token = arguments.get("token", [b""])[-1].decode("utf-8", "replace").strip()
         if not door.access.opens(token):
             door.log("token", f"refused a wrong token from {self.request.remote_ip}")
             await self._slow_down()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Hashable
 
@@ -12,6 +13,7 @@ SECONDS = 10.0
 """Between two lines of a kind."""
 LONGEST = 500
 """Characters of a line that a client's request made another library write."""
+_QUERY = re.compile(r"\?[^\s'\"]+")
 _LIBRARIES = ("asyncio", "bokeh", "panel", "tornado")
 
 
@@ -73,5 +75,6 @@ class LibraryLog(logging.Filter):
 
 
 def _short(text: str) -> str:
-    # A message may have 32 MiB, of which the beginning is enough.
-    return printable(text[: 4 * LONGEST], LONGEST)
+    # A message may have 32 MiB, of which the beginning is enough. Addresses are told without what follows a question
+    # mark, which may be the token.
+    return printable(_QUERY.sub("?…", text[: 4 * LONGEST]), LONGEST)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import logging
 import socket
 import ssl
@@ -19,7 +20,7 @@ from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.bundle import BUNDLE
 from dali_lab.studio.server import http as server_http
 from dali_lab.studio.server.access import Access, host_names, split_host
-from dali_lab.studio.server.log import Kinds
+from dali_lab.studio.server.log import Kinds, LibraryLog
 from dali_lab.studio.server.routes import EDITOR
 from dali_lab.studio.session import Session
 from tests.proxy import Proxy
@@ -91,6 +92,37 @@ def test_a_wrong_token_is_refused(attacker: Attacker, token: str, monkeypatch: p
     assert answer.status == 403
     assert "Set-Cookie" not in answer.headers
     assert attacker.ask("/enter", "POST", f"token={quote(token)}").status == 403
+
+
+@pytest.mark.parametrize("part", ["", "&token=%ff", "%ff"])
+def test_the_token_is_in_no_log(
+    attacker: Attacker, part: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dali_lab.studio.server.door._WRONG_SECONDS", 0.01)
+    token = attacker.server.access.token
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    with caplog.at_level(logging.DEBUG):
+        for path in ("/", "/ws", "/static/%00"):
+            attacker.ask(f"{path}?token={token}{part}")
+            attacker.ask(f"{path}?token={token}{part}", "PUT")
+            attacker.ask(f"{path}?token={token}{part}", Host="evil.example")
+        attacker.ask("/enter", "POST", f"token={token}{part}", **form)
+    assert token not in caplog.text
+
+
+def test_lines_of_libraries_have_no_queries() -> None:
+    record = logging.LogRecord("tornado", 30, "x.py", 1, "400 GET %s (%s)", ("/a?token=secret-token", "::1"), None)
+    assert LibraryLog().filter(record)
+    assert record.getMessage() == "400 GET /a?… (::1)"
+
+
+def test_a_cookie_of_the_same_name_beside_it_locks_nobody_out(attacker: Attacker) -> None:
+    """Pages on other ports of the host can put one there."""
+    cookie = attacker.cookie()
+    name = cookie.partition("=")[0]
+    for sent in (f"{name}=tossed; {cookie}", f"{cookie}; {name}=tossed", f"{name}=; {cookie}; {name}={'x' * 5000}"):
+        assert attacker.ask("/", Cookie=sent).status == 200
+    assert attacker.ask("/", Cookie=f"{name}=tossed; x={cookie.partition('=')[2]}").status == 403
 
 
 def test_a_typed_token_is_taken(attacker: Attacker) -> None:
@@ -328,6 +360,8 @@ def test_behind_a_proxy_with_a_prefix(session: Session, strips: bool, host: str 
         assert outside.ask("/user/me/dali" + BUNDLE_PATH, **browser).status == 200
         if not strips:
             assert outside.ask("/user/me/dali", **browser).headers["Location"] == "/user/me/dali/"
+            stranger = outside.ask("/user/me/dali", Host=browser["Host"])
+            assert stranger.status == 403 and 'content="0;url=/user/me/dali/"' in stranger.text
         token = outside.page_token(entered.cookie, "/user/me/dali/", Host=browser["Host"])
         own = f"http://hub.example:{proxy.port}"
         place = "/user/me/dali/ws"
@@ -337,6 +371,32 @@ def test_behind_a_proxy_with_a_prefix(session: Session, strips: bool, host: str 
     finally:
         proxy.close()
         server.close()
+
+
+def test_other_ports_of_a_proxys_host_are_foreign_where_its_port_is_given(session: Session) -> None:
+    server = serve(session, access=Access(names=("hub.example:443", "any.example")))
+    try:
+        attacker = Attacker(server)
+        cookie = attacker.cookie()
+        origins = {"https://hub.example": 200, "https://hub.example:8443": 403, "http://any.example:8443": 200}
+        for origin, status in origins.items():
+            assert attacker.ask("/", Cookie=cookie, Origin=origin).status == status
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize(
+    "prefix", ["/a b", "/a//b", "/../a", "/a/..", '/"><x', "/a?b", "/a;b", "/\u00e9", "http://a/b"]
+)
+def test_a_prefix_is_a_path(prefix: str) -> None:
+    with pytest.raises(DaliLabError, match="is no path of an address"):
+        Access(prefix=prefix)
+
+
+def test_guesses_of_a_password_by_its_cookie_are_slow() -> None:
+    access = Access("password")
+    assert access.cookie(1) != hmac.new(b"password", b"cookie of port 1", "sha256").hexdigest()
+    assert access.cookie(1) != access.cookie(2)
 
 
 def test_tls(session: Session, tmp_path: Path) -> None:
