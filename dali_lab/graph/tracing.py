@@ -289,7 +289,10 @@ def _sort_arguments(
         if isinstance(value, DataNode):
             if not arg.tensor:
                 raise ArgumentTypeError(
-                    "must be a constant; it should not be a 'DataNode'", operator=operator.name, argument=key
+                    "must be a constant; it should not be a 'DataNode'",
+                    operator=operator.name,
+                    argument=key,
+                    code="argument_constant",
                 )
             connections[key] = value
             continue

@@ -12,15 +12,17 @@ import io
 import re
 import shlex
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from dali_lab.cli.entry import main
 from dali_lab.gallery.samples import photographs
+from dali_lab.model.errors import DaliLabError
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ERRORS = ROOT / "docs/reference/errors.md"
 GENERATED = (
     "docs/_",
     "docs/tutorials/",
@@ -30,6 +32,8 @@ GENERATED = (
 )
 COMMANDS = ("run", "export", "show", "convert", "diff", "ops", "index", "check", "pack")
 """Commands that end by themselves and in a moment; `sh` blocks with others are examples."""
+_CODE = re.compile(r'\bcode="(\w+)"|\bdefault_code\b[^=\n]*= "(\w+)"|\bProblem\((?:f?"[^"]*"|message), "(\w+)"')
+"""An error's code in the package's text: where it is raised, of its class, or of a problem that verification finds."""
 _BLOCK = re.compile(
     r"(?P<comment><!-- not run: [^>]+ -->\n+)?^```(?P<language>python|pycon|sh)\n(?P<text>.*?)^```$", re.M | re.S
 )
@@ -55,11 +59,36 @@ def blocks(page: Path) -> list[Block]:
 
 def written_by_hand() -> list[Path]:
     """The pages that are not made from declarations."""
-    return [page for page in PAGES if not page.relative_to(ROOT).as_posix().startswith(GENERATED)]
+    return [page for page in PAGES if page != ERRORS and not page.relative_to(ROOT).as_posix().startswith(GENERATED)]
 
 
 @pytest.mark.parametrize("page", written_by_hand(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_blocks(page, tmp_path, monkeypatch)
+
+
+def test_every_code_of_an_error_is_provoked_on_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: set[str] = set()
+    initialize = DaliLabError.__init__
+
+    def note(error: DaliLabError, *arguments: Any, **settings: Any) -> None:
+        initialize(error, *arguments, **settings)
+        raised.add(error.code)
+
+    monkeypatch.setattr(DaliLabError, "__init__", note)
+    run_blocks(ERRORS, tmp_path, monkeypatch)
+    text = ERRORS.read_text("utf-8")
+    table = re.findall(r"^\| \[`(\w+)`\]\(#([\w-]+)\)", text, re.M)
+    sections = re.findall(r"^\(([\w-]+)\)=\n## `(\w+)`$", text, re.M)
+    assert sorted(table) == sorted((code, anchor) for anchor, code in sections)
+    package = ROOT / "dali_lab"
+    sources = [path.read_text("utf-8") for path in package.rglob("*.py") if package / "studio" not in path.parents]
+    codes = {"".join(found) for text in sources for found in _CODE.findall(text)}
+    assert codes <= {code for code, _ in table} <= raised
+
+
+def run_blocks(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the blocks of a page in a folder that has the sample photographs."""
     (tmp_path / "pictures").symlink_to(photographs())
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
