@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,12 @@ from dali_lab.schema.registry import each_operator
 
 # Modules such as ``fn.readers`` are made by the namespace; this lets them be imported by name.
 __path__: list[str] = []
+
+
+def _to_snake_case(name: str) -> str:
+    """The function's name for a class name of older releases: ``coco_reader`` for ``COCOReader``."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower()
+    return words.replace("b_box", "bbox").replace("tf_record", "tfrecord")
 
 
 def make_function(operator: type[Operator]) -> Any:

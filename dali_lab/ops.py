@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from dali_lab.graph.recorder import DataNode as _DataNode  # noqa: F401  (programs import it from here)
 from dali_lab.graph.tracing import traced_call
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, UnknownArgumentError, nearest
+from dali_lab.model.foreign import from_capsule as _dlpack_to_array  # noqa: F401  (as NVIDIA DALI's private name)
 from dali_lab.model.user_code import user_line
 from dali_lab.schema.aliases import ALIASES, Alias, aliases_of, warn_renamed
 from dali_lab.schema.namespaces import Namespace
@@ -23,6 +24,10 @@ from dali_lab.schema.registry import all_operators, each_operator, find_operator
 
 # Modules such as ``ops.readers`` are made by the namespace; this lets them be imported by name.
 __path__: list[str] = []
+
+
+def _dlpack_from_array(array: Any) -> Any:
+    return array.__dlpack__()
 
 
 class OperatorObject:

@@ -159,6 +159,7 @@ class EvalContext:
         self.device_id = device_id
         self._stream = stream(stream=cuda_stream, device_id=device_id)
         self._waiting: weakref.WeakSet[Pending] = weakref.WeakSet()
+        self._invocations: list[Any] = []
 
     @staticmethod
     def current() -> EvalContext:
@@ -198,10 +199,21 @@ class EvalContext:
         """Run all that was called here in deferred mode and is still of use to somebody."""
         for outcome in list(self._waiting):
             outcome.evaluate()
+        invocations, self._invocations = self._invocations, []
+        for invocation in invocations:
+            if (found := invocation()) is not None:
+                found.run(self)
 
     def remember(self, outcome: Pending) -> None:
         """Note what :meth:`evaluate_all` is to run."""
         self._waiting.add(outcome)
+
+    def _add_invocation(self, invocation: Any, weak: bool = True) -> None:
+        """NVIDIA DALI's private name, for what has a method ``run``; a weak one is run only if somebody holds it."""
+        self._invocations.append(weakref.ref(invocation) if weak else lambda: invocation)
+
+    def cache_results(self, invocation: Any, results: Any) -> None:
+        """Nothing: results are kept by those who hold them."""
 
     def forget(self, outcome: Pending) -> None:
         """Leave to whoever holds the outcome what becomes of it."""

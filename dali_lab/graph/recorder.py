@@ -179,6 +179,14 @@ class Recorder:
         return _stack.recorders[-1] if _stack.recorders else None
 
     @staticmethod
+    def checks_late() -> bool:
+        """Whether calls on this thread, in or before a pipeline, leave checks to its building: `checks_at_build`."""
+        if not _stack.recorders:
+            return Recorder.checks_at_build
+        recorder = _stack.recorders[-1]
+        return recorder is not None and recorder.checks_at_build
+
+    @staticmethod
     def push(recorder: Recorder | None) -> None:
         """Make a recorder the current one; `None` stands for no pipeline."""
         _stack.recorders.append(recorder)
@@ -266,7 +274,9 @@ class DataNode:
     @property
     def name(self) -> str:
         """The name of the node, with the number of the output where there are several."""
-        base = self.source.name or f"__{self.source.op.replace('.', '_')}_{self.source.number}"
+        from dali_lab.graph.dali_names import made_up_name
+
+        base = self.source.name or made_up_name(self.source.op, self.source.number)
         return f"{base}[{self.index}]" if self.source.outputs > 1 else base
 
     def __repr__(self) -> str:

@@ -124,7 +124,7 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
     if device not in operator.devices:
         offered = " or ".join(map(repr, operator.devices))
         raise ArgumentError(f"this operator runs on {offered}, not on {device!r}", argument="device")
-    late = recorder is not None and recorder.checks_at_build
+    late = Recorder.checks_late()
     try:
         operator.check_arguments(arguments, connections, len(nodes))
     except (TypeError, ValueError) as error:
@@ -309,7 +309,7 @@ def _sort_arguments(
         except ArgumentTypeError:
             raise
         except ArgumentError:
-            if recorder is None or not recorder.checks_at_build:
+            if not Recorder.checks_late():
                 raise
             canonical = value
         if canonical is None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.errors import OperatorError
-from dali_lab.model.incoming import to_array
+from dali_lab.model.incoming import UNSUPPORTED, to_array
 
 
 def check_sample(sample: object) -> bool:
@@ -23,7 +23,7 @@ def check_sample(sample: object) -> bool:
     try:
         to_array(sample)
     except OperatorError as error:
-        raise TypeError(f"Unsupported callback return type. {error}") from None
+        raise TypeError(f"{UNSUPPORTED} `{type(sample)}` instead. {error}") from None
     return True
 
 

@@ -17,6 +17,12 @@ from dali_lab.model.foreign import from_capsule
 
 Array = npt.NDArray[Any]
 
+UNSUPPORTED = (
+    "Unsupported callback return type. Expected NumPy array, PyTorch or MXNet cpu tensors, DALI TensorCPU, or list or"
+    " tuple of them representing sample. Got"
+)
+"""Beginning of NVIDIA DALI's message about callbacks that return something else."""
+
 
 def to_array(item: object) -> Array:
     """One array-like as a numpy array on the CPU, copied only where that cannot be avoided.
@@ -42,7 +48,8 @@ def to_array(item: object) -> Array:
         array = np.asarray(item)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise OperatorError(
-            f"Don't know how to extract the shape out of {type(item)}: takes arrays of numbers, got {array.dtype}"
+            f"Don't know how to extract the shape out of {type(item)}: takes arrays of numbers, got {array.dtype}",
+            code="data_unsupported",
         )
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 

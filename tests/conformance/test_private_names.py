@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
+import multiprocessing
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ import pytest
 import dali_lab.dynamic as ndd
 from dali_lab import backend, compat
 from dali_lab.dynamic import classes
+from dali_lab.interop import multiproc
 from dali_lab.private_names import MODULES, private_module
 
 
@@ -68,6 +72,33 @@ def test_objects_of_operators_keep_their_constants_and_their_own_random_numbers(
     one = np.asarray(first(range=[0.0, 1.0], shape=[4]))
     assert np.array_equal(one, np.asarray(second(range=[0.0, 1.0], shape=[4])))
     assert not np.array_equal(one, np.asarray(first(range=[0.0, 1.0], shape=[4])))
+
+
+def test_callbacks_run_in_processes_of_a_pool() -> None:
+    group = SimpleNamespace(
+        source_desc=multiproc.callback_and_description(lambda info: np.array([info.idx_in_epoch]), None)[1], batch=False
+    )
+    pool = multiproc.WorkerPool.from_groups([group], 1, num_workers=2)
+    with contextlib.closing(pool):
+        for start in (0, 5):
+            samples = multiproc.SampleRange(start, start + 5, 0, 0)
+            pool.schedule_batch(0, multiproc.TaskArgs.make_sample(samples))
+        pool.schedule_batch(0, multiproc.TaskArgs.make_sample(multiproc.SampleRange(3, 9, 0, 0, slice_start=2)))
+        assert len(pool.contexts[0].task_queue) == 3
+        numbers = [np.concatenate(pool.receive_batch(0)).tolist() for _ in range(3)]
+    assert numbers == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [5, 6, 7, 8]]
+
+
+def test_messages_and_batches_lie_in_shared_memory() -> None:
+    with contextlib.closing(multiproc.BufShmChunk.allocate("chunk", 100)) as chunk:
+        meta = multiproc.SharedBatchMeta.from_writer(multiproc.SharedBatchWriter(chunk, [np.full((9, 9), 42)]))
+        assert np.array_equal(multiproc.deserialize_batch(chunk, meta), [np.full((9, 9), 42)])
+    with contextlib.closing(multiproc.ShmQueue(multiprocessing, 2)) as queue:
+        queue.put([multiproc.ShmMessageDesc(1, -2, 3, 4, number) for number in (5, 6)])
+        with pytest.raises(RuntimeError, match="The queue is full"):
+            queue.put([multiproc.ShmMessageDesc(1, 2, 3, 4, 7)])
+        (first,) = queue.get() or ()
+        assert first.get_values() == (1, -2, 3, 4, 5)
 
 
 def test_other_private_names_are_refused_by_name(installed: None) -> None:

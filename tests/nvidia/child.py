@@ -52,6 +52,11 @@ def _chosen(name: str, count: int, most: int, only: Collection[str] | None) -> l
     return [index for index in range(count) if f"{name}:{index + 1}" in only]
 
 
+def _generates(function: Any) -> bool:
+    """Whether a function, or what is behind its decorators, is a generator."""
+    return any(map(inspect.isgeneratorfunction, (function, inspect.unwrap(function))))
+
+
 def _settings(function: Any) -> list[tuple[Any, ...]] | None:
     """The parameters that ``nose2.tools.params`` gave a function."""
     found = getattr(function, "paramList", None)
@@ -86,7 +91,7 @@ def _generated(
 def _cases_of_function(
     name: str, function: Any, most: int, only: Collection[str] | None
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
-    if inspect.isgeneratorfunction(inspect.unwrap(function)):
+    if _generates(function):
         for index, call in _generated(name, function, most, only):
             yield f"{name}:{index + 1}", call
         return
@@ -114,7 +119,7 @@ def _cases_of_class(
         function = getattr(owner, method)
         if not method.startswith("test") or not callable(function):
             continue
-        if inspect.isgeneratorfunction(inspect.unwrap(function)):
+        if _generates(function):
             for index, call in _generated(f"{name}.{method}", getattr(owner(), method), most, only):
                 yield f"{name}.{method}:{index + 1}", call
             continue

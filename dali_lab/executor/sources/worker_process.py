@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OperatorError
-from dali_lab.model.incoming import incoming_batch, write_samples
+from dali_lab.model.incoming import UNSUPPORTED, incoming_batch, write_samples
 from dali_lab.model.system import nameless_file
 from dali_lab.schema.external import External, Request
 
@@ -196,6 +196,8 @@ def _serve(connection: Connection, answer: Answer, source: External, request: Re
     except StopIteration as end:
         answer.error = StopIteration(*end.args)
     except Exception as error:  # an error in the user's code is raised again in the main process
+        if isinstance(error, OperatorError) and error.code == "data_unsupported":
+            error.message = f"{UNSUPPORTED} something else. {error.message}"
         answer.error = _Failure(error).sendable()
     connection.send(answer)
     if answer.new_block:

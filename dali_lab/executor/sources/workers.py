@@ -26,7 +26,7 @@ from dali_lab.executor.sources.worker_process import Answer, Column, work
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType, numpy_dtype
 from dali_lab.model.errors import ArgumentError, OperatorError
-from dali_lab.schema.external import External, Request
+from dali_lab.schema.external import External, PythonSource, Request
 
 
 class _Lease:
@@ -125,8 +125,9 @@ class WorkerPool:
 
     @property
     def pool(self) -> Any:
-        """A stand-in for NVIDIA DALI's pool, for programs that check whether its observer ended: it has none."""
-        return SimpleNamespace(_observer=SimpleNamespace(thread=threading.Thread()))
+        """A stand-in for NVIDIA DALI's pool, for programs that look at its processes and its observer, an ended one."""
+        processes = [worker.process for worker in self.workers]
+        return SimpleNamespace(_processes=processes, _observer=SimpleNamespace(thread=threading.Thread()))
 
     def close(self) -> None:
         """End the processes. Can be called again."""
@@ -298,6 +299,22 @@ def _end(workers: list[_Worker], pid: int) -> None:
         worker.connection.close()
 
 
+def parts(source: PythonSource, index: int, asked: Request, workers: int) -> list[tuple[int, Request]]:
+    """The parts of a batch, each with the number of its worker: one for a batch, several for single samples.
+
+    An iterable is served by the worker `index`, as its state lies there.
+    """
+    if source.kind != "callable":
+        return [(index, asked)]
+    if source.batch:
+        return [(asked.iteration, asked)]
+    bounds = np.linspace(asked.start, asked.stop, min(workers, asked.stop - asked.start) + 1).astype(int).tolist()
+    return [
+        (number, replace(asked, start=start, stop=stop))
+        for number, (start, stop) in enumerate(itertools.pairwise(bounds))
+    ]
+
+
 class ParallelInput(PythonInput):
     """Draws from a source in worker processes: keeps a few batches ahead, and returns them in order."""
 
@@ -349,18 +366,8 @@ class ParallelInput(PythonInput):
             first_sample=request.first_sample + lead * self._batch_size,
             generation=self._generation,
         )
-        workers = len(self._pool.workers)
-        if self._described.kind != "callable":
-            parts = [(self._index, self._index, asked)]
-        elif self._described.batch:
-            parts = [(asked.iteration, self._index, asked)]
-        else:
-            bounds = np.linspace(0, asked.stop, min(workers, asked.stop) + 1).astype(int).tolist()
-            parts = [
-                (number, self._index, replace(asked, start=start, stop=stop))
-                for number, (start, stop) in enumerate(itertools.pairwise(bounds))
-            ]
-        self._jobs.append(self._pool.submit(parts))
+        found = parts(self._described, self._index, asked, len(self._pool.workers))
+        self._jobs.append(self._pool.submit([(worker, self._index, part) for worker, part in found]))
 
     def reset(self) -> None:
         """Drop the batches started ahead, and restart an exhausted iterable."""
