@@ -41,6 +41,7 @@ describe('running a program', () => {
 
   it('shows a program with nothing hidden in it', () => {
     expect(plainly('\tx = 1  # note\ryes\r\nno\n')).toBe('\tx = 1  # note\nyes\nno\n');
+    expect(plainly('a\u3164 = b\ufe0f')).toBe('a\\u{3164} = b\\u{fe0f}');
     expect(plainly('a\u202eb\u200b\u0000\u{e0041}é')).toBe('a\\u{202e}b\\u{200b}\\u{0}\\u{e0041}é');
   });
 });

@@ -47,7 +47,10 @@ export async function askToRun(editor: Editor, program: Program): Promise<Consen
 export function plainly(text: string): string {
   return text
     .replace(/\r\n?/g, '\n')
-    .replace(/[^\P{C}\t\n]/gu, (letter) => `\\u{${Number(letter.codePointAt(0)).toString(16)}}`);
+    .replace(
+      /[^\P{C}\t\n]|\p{Default_Ignorable_Code_Point}/gu,
+      (letter) => `\\u{${Number(letter.codePointAt(0)).toString(16)}}`,
+    );
 }
 
 export interface Tracing {
