@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
+from hashlib import sha256
 from html import escape
 
 from dali_lab.checking.findings import KINDS, Finding
@@ -12,8 +14,6 @@ ROWS = 300
 """Findings of a kind that the page lists; the other files have all."""
 PICTURES = 24
 """Findings of a kind that are shown with a picture."""
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-"""The content security policy: no scripts, nothing from elsewhere."""
 _STYLE = """
 :root { color-scheme: light dark; --line: #d9dde3; --soft: #5b6470; --error: #b3261e; --warning: #8a5a00; }
 @media (prefers-color-scheme: dark) {
@@ -31,6 +31,11 @@ details { border-top: 1px solid var(--line); padding: 4px 0; }
 .error { color: var(--error); } .warning { color: var(--warning); }
 code { font: 12px ui-monospace, monospace; }
 """
+_POLICY = (
+    f"default-src 'none'; style-src 'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""The content security policy: no scripts, no styles but these, nothing from elsewhere."""
 
 Pictures = Mapping[tuple[str, int], str]
 

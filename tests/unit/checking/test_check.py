@@ -344,7 +344,7 @@ def test_the_command_writes_reports_and_a_list(
     assert "<img src=x" not in html
     assert "\u202e" not in html
     assert "<script" not in html
-    assert "default-src 'none'" in html
+    assert "default-src 'none'" in html and "unsafe-inline" not in html and "style=" not in html
     assert not re.search(r"""(src|href)=['"](?!data:)""", html)
     edited = damaged.read_text().replace('"file_root"', '"exclude_list": "listed", "file_root"')
     damaged.write_text(edited)

@@ -32,7 +32,7 @@ class Links(HTMLParser):
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self._script = tag == "script"
         for name, value in attributes:
-            assert not name.startswith("on")
+            assert not name.startswith("on") and name != "style"
             if name in ("href", "src", "srcset", "action", "poster") and value:
                 self.links.append(value)
 

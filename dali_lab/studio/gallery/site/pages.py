@@ -42,7 +42,7 @@ class EntryPage:
 
 
 _POLICY = (
-    "default-src 'none'; script-src 'self' file:; style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data:; "
+    "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data:; "
     "base-uri 'none'; form-action 'none'"
 )
 """The content security policy of all pages; by `file:` they work from the file system, which has no origins."""
