@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+import re
 import socket
 import ssl
 import subprocess
@@ -65,6 +66,15 @@ def test_nothing_answers_without_the_token(attacker: Attacker, path: str, method
     assert "Set-Cookie" not in answer.headers
     assert "Bokeh" not in answer.text
     assert "dali-lab app" in answer.text or not answer.text, "it says where the token is"
+
+
+def test_no_route_of_the_app_answers_without_the_token(attacker: Attacker) -> None:
+    for rule in attacker.server._door.application.wildcard_router.rules:
+        route = rule.matcher.regex
+        path = re.sub(r"\(\?!.*?\)|[\\?$()]", "", route.pattern.replace("(.*)", "x")) or "/"
+        assert route.match(path), "not an address of this route"
+        assert attacker.ask(path).status == attacker.ask(path, "HEAD").status == 403
+        assert attacker.websocket(path=path) == 403
 
 
 def test_the_token_becomes_a_cookie_and_leaves_the_address(attacker: Attacker) -> None:
