@@ -8,5 +8,5 @@ from dali_lab.auto_aug import auto_augment
 def pipeline():
     encoded, _ = fn.readers.file(file_root="$photographs", random_shuffle=True, initial_fill=16, name="reader")
     decoded = fn.decoders.image(encoded)
-    photo = fn.resize(decoded, size=[224, 224])
-    return auto_augment.auto_augment(photo, shape=[224, 224])
+    photo = fn.resize(decoded, size=[448, 448])
+    return auto_augment.auto_augment(photo, shape=[448, 448])

@@ -8,5 +8,5 @@ from dali_lab.auto_aug import rand_augment
 def pipeline():
     encoded, _ = fn.readers.file(file_root="$photographs", random_shuffle=True, initial_fill=16, name="reader")
     decoded = fn.decoders.image(encoded)
-    photo = fn.resize(decoded, size=[224, 224])
-    return rand_augment.rand_augment(photo, n=2, m=15, shape=[224, 224])
+    photo = fn.resize(decoded, size=[448, 448])
+    return rand_augment.rand_augment(photo, n=2, m=15, shape=[448, 448])

@@ -8,5 +8,5 @@ from dali_lab.auto_aug import trivial_augment
 def pipeline():
     encoded, _ = fn.readers.file(file_root="$photographs", random_shuffle=True, initial_fill=16, name="reader")
     decoded = fn.decoders.image(encoded)
-    photo = fn.resize(decoded, size=[224, 224])
-    return trivial_augment.trivial_augment_wide(photo, shape=[224, 224])
+    photo = fn.resize(decoded, size=[448, 448])
+    return trivial_augment.trivial_augment_wide(photo, shape=[448, 448])

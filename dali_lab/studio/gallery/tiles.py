@@ -27,7 +27,7 @@ from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View, decoded
 from dali_lab.studio.preview.pictures import Picture
 
-TILE = 224
+TILE = 288
 """Longer side of a picture on the wall, in pixels."""
 
 _VERSION = 2

@@ -10,7 +10,7 @@ import { Draws, Others, seeds } from './Draws';
 import { GraphPicture } from './GraphPicture';
 import { useDrawing, useGallery, useSettled } from './hooks';
 import { MyPictures } from './MyPictures';
-import { Frame, Split } from './Pictures';
+import { Frame, Split, STAGE } from './Pictures';
 import { Section } from './Section';
 import { ArgumentRange } from './ArgumentRange';
 import type { Control, EntryPage, Overrides } from '../core/protocol.generated';
@@ -72,7 +72,7 @@ function Page({ page }: { page: EntryPage }) {
           variants: [{ overrides, seed }],
           first,
           samples: Math.max(SAMPLES, sample + 1),
-          size: 448,
+          size: STAGE,
         }
       : null,
     own,

@@ -7,6 +7,9 @@ import type { DrawnOverlay } from '../entries/model';
 import { t } from '../core/language';
 import './Pictures.css';
 
+/** Longer side of a picture on the stage, in pixels: as wide as the stage is at most. */
+export const STAGE = 640;
+
 interface FrameProperties {
   picture: Picture | null | undefined;
   overlay?: DrawnOverlay | null | undefined;

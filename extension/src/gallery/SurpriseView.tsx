@@ -5,7 +5,7 @@ import { Icon } from '../canvas/icons';
 import { Code } from './Code';
 import { GraphPicture } from './GraphPicture';
 import { useDrawing, useGallery } from './hooks';
-import { Frame, Split } from './Pictures';
+import { Frame, Split, STAGE } from './Pictures';
 import { Section } from './Section';
 import type { Surprise } from '../core/protocol.generated';
 import { t } from '../core/language';
@@ -29,7 +29,7 @@ export function SurpriseView() {
   }, [model]);
   useEffect(again, [again]);
   const base = surprise ? { graph: surprise.graph, before_edge: surprise.before, first } : null;
-  const main = useDrawing(base && { ...base, variants: [{ seed: 42 }], size: 448 });
+  const main = useDrawing(base && { ...base, variants: [{ seed: 42 }], size: STAGE });
   const strip = useDrawing(
     base && {
       ...base,

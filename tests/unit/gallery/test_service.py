@@ -164,7 +164,7 @@ def test_boxes_points_and_masks_move_with_the_picture(ask: Ask) -> None:
     still = {"overrides": {"angle": {"range": [0.0, 1e-4]}, "offset": {"range": [8.0, 8.001]}}}
     before, after = overlay("recipe-keypoints", **still)
     moved = np.array(after["points"]) - np.array(before["points"])
-    assert moved == pytest.approx(np.full(moved.shape, 8 / 224), abs=1e-4)
+    assert moved == pytest.approx(np.full(moved.shape, 8 / 448), abs=1e-4)
     before, after = overlay("recipe-segmentation")
     assert before["mask"]["mime"] == after["mask"]["mime"] == "image/png"
 
