@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import InitVar, dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dali_lab.model.scalars import ScalarConstant
 
@@ -316,7 +316,7 @@ class DataNode:
 
         return subscript(self, index)
 
-    def __bool__(self) -> NoReturn:
+    def __bool__(self) -> bool:  # for type checkers, which see conditions before they are rewritten
         raise TypeError(
             f"{self!r} has no value yet: it was used in a condition ('if', 'and', 'or', 'not', bool()) while the"
             " pipeline is being defined. Use @pipeline_def(enable_conditionals=True) to decide for each sample."

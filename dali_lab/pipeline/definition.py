@@ -6,7 +6,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Unpack, overload
 
 from dali_lab.graph.recorder import DataNode
 from dali_lab.model.errors import ArgumentTypeError, nearest
@@ -14,9 +14,10 @@ from dali_lab.model.user_code import user_line
 from dali_lab.pipeline.arguments import PipelineArguments
 
 if TYPE_CHECKING:
+    from dali_lab.pipeline.functions import PipelineFunction
     from dali_lab.pipeline.pipeline import Pipeline
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
 
 
 def as_outputs(outputs: Sequence[Any]) -> tuple[DataNode, ...]:
@@ -59,7 +60,7 @@ def _has_node(items: object) -> bool:
 
 
 @overload
-def pipeline_def(fn: F) -> Callable[..., Pipeline]: ...
+def pipeline_def(fn: Callable[P, Any]) -> PipelineFunction[P]: ...
 
 
 @overload
@@ -69,7 +70,7 @@ def pipeline_def(
     enable_conditionals: bool = False,
     debug: bool = False,
     **pipeline_kwargs: Unpack[PipelineArguments],
-) -> Callable[[Callable[..., Any]], Callable[..., Pipeline]]: ...
+) -> Callable[[Callable[P, Any]], PipelineFunction[P]]: ...
 
 
 def pipeline_def(

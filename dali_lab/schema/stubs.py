@@ -7,6 +7,7 @@ without the others. Type checkers know operators by the stubs alone: those that 
 from __future__ import annotations
 
 import keyword
+import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +75,25 @@ def mixed_ops() -> set[str]: ...
 def make_class(operator: type[Operator], alias: Alias | None = None) -> type[OperatorObject]: ...
 
 '''
+_PIPELINES_HEADER = '''"""Functions that make pipelines; written by ``python -m dali_lab.schema.stubs``, not by hand."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, overload
+
+from dali_lab.executor.bad_samples import OnError
+from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy
+from dali_lab.pipeline.pipeline import Pipeline
+
+P = ParamSpec("P")
+
+class PipelineFunction(Generic[P]):
+    """Takes the arguments of the function that defines the graph, and with one of the pipeline's beside them any."""
+
+    def __get__(self, instance: object, owner: object = None) -> Callable[..., Pipeline]: ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Pipeline: ...
+'''
 _INDEX_HEADER = '''"""Module in ``dali_lab.operators`` and serialized name of each operator by its name under ``fn``.
 
 Written by ``python -m dali_lab.schema.stubs``, not by hand. An operator that is missing here is found all the same, by
@@ -90,6 +110,8 @@ def annotation(arg: Arg) -> str:
     one = _TYPES[arg.type]
     if one == "Any":
         return "Any"
+    if arg.type == "string" and any(word == "true" for word, _ in arg.synonyms):
+        one = "bool | str"
     parts = [one]
     if arg.vector:
         parts.append(f"Sequence[{one}]")
@@ -115,13 +137,16 @@ def _keywords(operator: type[Operator], *, required: bool, tensors: bool = False
         if not arg.listed or arg.name in inputs or keyword.iskeyword(arg.name) or (tensors and not arg.tensor):
             continue
         if arg.default is REQUIRED:
-            yield f"{arg.name}: {annotation(arg)}{'' if required else ' = ...'}"
+            kind = "Callable[..., Any]" if arg.name in operator.python_objects else annotation(arg)
+            yield f"{arg.name}: {kind}{'' if required else ' = ...'}"
         else:
             yield f"{arg.name}: {annotation(arg)} = {default(arg)}"
 
 
 def _result(operator: type[Operator]) -> str:
-    return "DataNode" if len(operator.outputs) == 1 and "output_count" not in vars(operator) else "Any"
+    bases = operator.__mro__[: operator.__mro__.index(Operator)]
+    counts = any({"output_count", "count_outputs"} & vars(base).keys() for base in bases)
+    return "DataNode" if len(operator.outputs) == 1 and not counts else "Any"
 
 
 def function(name: str, operator: type[Operator]) -> str:
@@ -136,9 +161,12 @@ def function(name: str, operator: type[Operator]) -> str:
             parameters.append(f"{declared.name}: Any{' = None' if declared.optional else ''}")
     if operator.inputs and not variadic:
         parameters.append("/")
+    keywords = [*_keywords(operator, required=True)]
+    if operator.fed:
+        parameters += keywords[: len(operator.positional_arguments)]
     if not variadic:
         parameters.append("*")
-    parameters += [*_keywords(operator, required=True), "device: str | None = None"]
+    parameters += [*(text for text in keywords if text not in parameters), "device: str | None = None"]
     return f"def {name}({', '.join(parameters)}) -> {_result(operator)}: ..."
 
 
@@ -216,7 +244,28 @@ def index() -> str:
     return f"{_INDEX_HEADER}BUILT_IN: dict[str, tuple[str, str]] = {{\n{''.join(rows)}}}\n"
 
 
-FILES = {"fn.pyi": stub, "ops.pyi": ops_stub, "schema/index.py": index}
+def pipeline_functions() -> str:
+    """The type of what ``pipeline_def`` makes.
+
+    A parameter specification takes no keywords beside its own, so there is an overload for each of the pipeline's.
+    """
+    text = (Path(__file__).parents[1] / "pipeline" / "arguments.py").read_text()
+    fields: list[str] = re.findall(r"^    (\w+: .+)$", text.partition("(TypedDict")[2], re.M)
+    result = _PIPELINES_HEADER
+    for field in [*fields, "debug: bool", "enable_conditionals: bool"]:
+        others = "".join(f"{other} = ..., " for other in fields[:3] if other != field)
+        result += (
+            f"    @overload\n    def __call__(self, *args: Any, {field}, {others}**kwargs: Any) -> Pipeline: ...\n"
+        )
+    return result
+
+
+FILES = {
+    "fn.pyi": stub,
+    "ops.pyi": ops_stub,
+    "pipeline/functions.pyi": pipeline_functions,
+    "schema/index.py": index,
+}
 """The generated files by their paths in the package."""
 
 

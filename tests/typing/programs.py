@@ -26,7 +26,7 @@ def training(root: str, size: int = 224) -> tuple[DataNode, DataNode]:
     images = fn.random_resized_crop(images, size=size, random_area=[0.1, 1.0])
     brightness = 1 + 0.2 * fn.random.uniform(range=(-1.0, 1.0))
     images = fn.brightness_contrast(images, brightness=brightness, contrast=fn.random.normal(mean=1.0, stddev=0.1))
-    boxes = fn.external_source(source=lambda index: [np.zeros(4, np.float32)] * 8)
+    boxes = fn.external_source(lambda index: [np.zeros(4, np.float32)] * 8)
     fn.bb_flip(boxes, ltrb=True, horizontal=fn.random.coin_flip())
     mirrored = fn.crop_mirror_normalize(
         images, mirror=fn.random.coin_flip(), dtype=types.FLOAT, output_layout="CHW", mean=[128.0], std=[0.5 * 255]
@@ -34,9 +34,23 @@ def training(root: str, size: int = 224) -> tuple[DataNode, DataNode]:
     return mirrored, labels.gpu()
 
 
+@pipeline_def(batch_size=2, num_threads=2, device_id=None, enable_conditionals=True)
+def clips(files: list[str]) -> tuple[DataNode, DataNode, DataNode]:
+    """Conditions on nodes, a function of Python with two outputs, and a flag that is also a word."""
+    frames, numbers = fn.readers.video(filenames=files, sequence_length=8, enable_frame_num=True)
+    if fn.random.coin_flip(probability=0.5):
+        frames = fn.flip(frames)
+    elif numbers > 3 and not fn.random.coin_flip():
+        frames = fn.rotate(frames, angle=fn.random.uniform(range=[-30.0, 30.0]))
+    first, second = fn.python_function(frames, function=lambda array: (array, array), num_outputs=2)
+    return frames, first, second
+
+
 def loops() -> None:
     """Runs it in the ways that there are."""
     pipe = training("pictures", size=128, batch_size=4)
+    training(root="pictures", prefetch_queue_depth=3, seed=1).build()
+    clips(["a.mp4"], debug=True).build()
     pipe.build()
     images, labels = pipe.run()
     pictures, shapes, size = images.as_cpu().as_array(), labels.shape(), pipe.reader_meta("Reader")["epoch_size"]
@@ -76,6 +90,7 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     ops.Resize(resize_xx=3)  # type: ignore
     ops.readers.File(file_root=3)  # type: ignore
     fn.cast(node, dtype=types.FLAOT)  # type: ignore
+    fn.python_function(node, function=3)  # type: ignore
     Pipeline(batch_sise=3)  # type: ignore
     Pipeline(batch_size="3")  # type: ignore
     pipe.runn()  # type: ignore
@@ -85,6 +100,10 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     DALIGenericIterator(pipe, ["a"], last_batch_policy=LastBatchPolicy.WHOLE)  # type: ignore
     DALIClassificationIterator(pipe, last_batch_polcy=LastBatchPolicy.DROP)  # type: ignore
     DALIRaggedIterator(pipe)  # type: ignore
+    training()  # type: ignore
+    training("pictures", sise=3)  # type: ignore
+    training("pictures", size="wide")  # type: ignore
+    training("pictures", batch_size="3")  # type: ignore
     pipeline_def(bach_size=3)  # type: ignore
     pipeline_def(batch_size="3")  # type: ignore
     dali_lab.nonexistent()  # type: ignore
