@@ -14,7 +14,6 @@ import numpy.typing as npt
 from dali_lab.device.interface import Bytes, Event
 from dali_lab.device.memory import Block
 from dali_lab.device.staging import Staging
-from dali_lab.kernels.cpu.copy import copy
 from dali_lab.kernels.cuda.kernel import THREADS
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType, numpy_dtype
@@ -138,6 +137,8 @@ class Launcher:
 
     def upload(self, batch: Batch) -> Batch:
         """A batch of the CPU on the device: one copy, from pinned memory, for all of its samples."""
+        from dali_lab.kernels.cpu.copy import copy
+
         out = self.batch(batch.shapes, batch.dtype, batch.layout)
         out.sources = batch.sources
         sizes = batch.sizes * batch.itemsize

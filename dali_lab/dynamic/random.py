@@ -11,14 +11,19 @@ from typing import Any
 import numpy as np
 
 from dali_lab.dynamic.namespace import namespace
-from dali_lab.kernels.cpu.philox import philox_block
 from dali_lab.kernels.streams import STATE_WORDS
 
 __path__: list[str] = []
 _local = threading.local()
 _STATE = re.compile(r"Philox_([0-9A-F]{16})_([0-9A-F]{16}):([0-9A-F]{16})_([0-3])", re.IGNORECASE)
 _WORD = (1 << 64) - 1
-_block: Any = getattr(philox_block, "py_func", philox_block)
+
+
+def _block(*words: np.uint64) -> Any:
+    """Four random words, by the Python text of the kernel."""
+    from dali_lab.kernels.cpu.philox import philox_block
+
+    return getattr(philox_block, "py_func", philox_block)(*words)
 
 
 class RNG:

@@ -52,6 +52,9 @@ class ThreadPool:
     """
 
     def __init__(self, threads: int, name: str = "dali-lab") -> None:
+        # Before the threads: a process that is forked while one of them imports Numba could not import it any more.
+        import dali_lab.kernels.cpu.memory  # noqa: F401
+
         self._queue: list[tuple[tuple[int, ...], int, Task]] = []
         self._offered: list[_Shared] = []
         self._numbers = itertools.count()

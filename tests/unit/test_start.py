@@ -66,7 +66,9 @@ def test_kernels_of_a_graph_are_compiled_ahead(graph: Path, tmp_path: Path) -> N
 
 
 def test_importing_the_package_imports_no_operator_and_no_compiler() -> None:
-    modules = run_python("-c", f"import dali_lab; {_IMPORTED}").stderr.split()
+    later = "from dali_lab import fn, pipeline_def; import dali_lab.formats; fn.decoders.image"
+    program = f"import dali_lab; {_IMPORTED}; {later}; assert 'numba' not in sys.modules"
+    modules = run_python("-c", program).stderr.split()
     assert "numba" not in modules and "importlib.metadata" not in modules
     assert not [name for name in modules if name.startswith("dali_lab.operators.")]
 

@@ -6,11 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs.encoded import CodecError
-from dali_lab.codecs.headers.jpeg_chunk import read_orientations, read_plain
 from dali_lab.codecs.headers.peeking import peek, refuse_damage
-from dali_lab.kernels.cpu import background, raster_headers
 from dali_lab.kernels.cpu.header_table import COLUMNS, FORMAT, HEIGHT, JPEG, ORIENTATION, TURNABLE, WIDTH, Header
-from dali_lab.kernels.cpu.memory import rows
 from dali_lab.model.batch import Batch
 
 Table = npt.NDArray[np.int64]
@@ -58,6 +55,10 @@ def read_headers(data: Batch, *, to_decode: bool = True) -> Headers:
     to_decode
         Also look for damage (:func:`~dali_lab.codecs.headers.peeking.refuse_damage`).
     """
+    from dali_lab.codecs.headers.jpeg_chunk import read_orientations, read_plain
+    from dali_lab.kernels.cpu import background, raster_headers
+    from dali_lab.kernels.cpu.memory import rows
+
     table, problems = np.zeros((len(data), COLUMNS), np.int64), dict[int, CodecError]()
     places = rows(data.addresses), rows(data.shapes[:, 0])
     read_plain(*places, table)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.codecs.backends.imagecodecs import available
 from dali_lab.executor.caching.entries import LZ4, NONE, ZSTD, Rows
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
@@ -19,6 +18,13 @@ _TRIED = 8
 _TRIED_BYTES = 4 << 20
 _CLEAR = 0.8
 """The share of the time without compression that it must stay under, as it costs time in the first epoch."""
+
+
+def has_codecs() -> bool:
+    """Whether the library that compresses is installed."""
+    from dali_lab.codecs.backends.imagecodecs import available  # on use: it comes with all that decodes pictures
+
+    return available()
 
 
 class Compression:
@@ -41,7 +47,7 @@ class Compression:
 
     def choose(self, edge: int, batch: Batch, counts: Rows, seconds: float) -> int:
         """How samples of an edge are compressed; `seconds` is the time that it took to make these."""
-        if not available():
+        if not has_codecs():
             return NONE
         if edge not in self._chosen:
             if self._measured is None:
@@ -102,7 +108,7 @@ class Compression:
 
 def unpack(codec: int, source: int, count: int, target: int, size: int) -> bool:
     """Decompress the `count` bytes at an address to another one; whether that gave `size` bytes."""
-    if not available():
+    if not has_codecs():
         return False
     import imagecodecs
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs.backends.imagecodecs import available
-from dali_lab.executor.caching.compression import Compression, unpack
+from dali_lab.executor.caching.compression import Compression, has_codecs, unpack
 from dali_lab.executor.caching.entries import CODEC, NONE, STORED, SUM, Form, Rows
 from dali_lab.executor.caching.filling import RecentCost
 from dali_lab.executor.caching.index_file import Index
@@ -146,7 +145,7 @@ class WrittenStore(Store):
         if not whole.all():
             self.entries.drop(rows[~whole])
             reason = "is damaged; damaged samples are computed again"
-            if len(packed) and not available():
+            if len(packed) and not has_codecs():
                 reason = "has compressed data, which take the package imagecodecs; these samples are computed again"
             self._tell("damaged", f"the cache '{self._place}' {reason}")
         self._note_reading(time.perf_counter() - began, int(counts.sum()))
