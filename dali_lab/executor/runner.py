@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from dali_lab.device.interface import Device
 from dali_lab.device.transfer import download, upload
-from dali_lab.executor.bad_samples import BadSample, BadSampleLog, ErrorPolicy, Origin
+from dali_lab.executor.bad_sample_tracker import BadSampleTracker
+from dali_lab.executor.bad_samples import ErrorPolicy, Origin
 from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.caching.attaching import MEMORY, OFF, attach_cache, choosing_for
 from dali_lab.executor.caching.choosing import Choosing
@@ -25,7 +26,7 @@ from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import output_on_gpu
 from dali_lab.executor.plan import make_plan
-from dali_lab.executor.replacing import LastGood, last_good
+from dali_lab.executor.replacing import LastGood
 from dali_lab.executor.settings import Settings
 from dali_lab.executor.sources.opening import open_sources, start_workers
 from dali_lab.graph.graph import Edge, Graph, bare
@@ -77,8 +78,6 @@ class Runner:
         Processes of parallel sources, if there are any.
     bad_samples
         Bad samples of the batches that were taken.
-    left_out
-        Positions in the last batch taken whose samples were left out.
 
     Raises
     ------
@@ -154,10 +153,8 @@ class Runner:
             user_context=user_context,
             policy=policy,
         )
-        self.bad_samples = BadSampleLog(settings.max_error_rate)
-        self.left_out: list[int] = []
-        self._last_good: dict[str, Any] | None = None
-        self._had_good = False
+        self._tracker = BadSampleTracker(settings.max_error_rate)
+        self.bad_samples = self._tracker.log
         self.state = Checkpoint()
         self.restored = saved is not None
         if saved is not None:
@@ -172,6 +169,11 @@ class Runner:
     def in_flight(self) -> int:
         """Batches started but not yet taken."""
         return len(self._flights)
+
+    @property
+    def left_out(self) -> list[int]:
+        """Positions in the last batch taken whose samples were left out."""
+        return self._tracker.left_out
 
     @property
     def ended(self) -> bool:
@@ -265,7 +267,7 @@ class Runner:
             self._check_process()
             raise StopIteration from None
         if flight.run is not None:
-            if self.engine.last_good is not None and not self._had_good:
+            if self.engine.last_good is not None and not self._tracker.had_good:
                 self._look_ahead(flight.run, self.engine.last_good)
             flight.run.wait()
         self._check_process()  # another thread may have closed the pipeline: the errors of that say nothing
@@ -275,7 +277,7 @@ class Runner:
         self.state = replace(self.state, drawn=flight.run.drawn_after, consumed=self.state.consumed + 1)
         batches = flight.run.outputs()
         if flight.run.policy is not None:
-            self._note_bad(flight.run, flight.before)
+            self._tracker.note(flight.run, flight.before, self.state.epoch)
         if self.plan.device is not None:
             batches = [self._placed(batch, edge) for batch, edge in zip(batches, self.graph.outputs, strict=True)]
         for index, (batch, expected) in enumerate(zip(batches, self.expected, strict=True)):
@@ -289,34 +291,6 @@ class Runner:
                 fed = not all(source.ready() for source in self.sources.values())
                 if fed or len(self._flights) >= _AHEAD or not self.schedule():
                     good.give_up()
-
-    def _note_bad(self, run: BatchRun, before: Checkpoint | None) -> None:
-        """Record the bad samples of a batch that is taken."""
-        good = last_good(run)
-        self._had_good |= good is not None
-        if good is not None and before is not None:
-            self._last_good = {"sources": before.sources, "iteration": run.iteration, "row": good.row}
-        self.left_out = run.left_out
-        found = []
-        for position, failure in sorted(run.bad.items()):
-            error, origin = failure.error, failure.origin
-            found.append(
-                BadSample(
-                    error.node or "",
-                    error.operator or "",
-                    error.source,
-                    error.message,
-                    position,
-                    self.state.epoch,
-                    run.iteration,
-                    *(
-                        (None, None, None)
-                        if origin is None or position in self.left_out
-                        else (origin.row, origin.iteration, failure.file)
-                    ),
-                )
-            )
-        self.bad_samples.note(run.size, found)
 
     def _placed(self, batch: Batch, edge: Edge) -> Batch:
         """An output, moved to the device that the graph asks for."""
@@ -398,44 +372,37 @@ class Runner:
             drawn=dict(self.state.drawn),
             consumed=self.state.consumed,
             iterator=iterator,
-            bad={} if self.engine.last_good is None else self._bad_state(),
+            bad={} if self.engine.last_good is None else self._tracker.state(self.sources),
         )
-
-    def _bad_state(self) -> dict[str, Any]:
-        """The bad samples so far, and the last good one where all sources can be brought back to it."""
-        good = self._last_good
-        known = good is not None and all(name in good["sources"] for name in self.sources)
-        return {**self.bad_samples.state(), "last_good": good if known else None}
-
-    def _restore_bad(self, saved: Checkpoint) -> None:
-        """Go on with the bad samples of a checkpoint; the sources are left behind the batch of the last good one."""
-        try:
-            self.bad_samples.restore(saved.bad)
-            good = saved.bad["last_good"]
-            if good is None or self.engine.last_good is None:
-                return
-            for name, source in self.sources.items():
-                source.restore(good["sources"][name])
-            draws, size = self._draw()
-            if not 0 <= int(good["row"]) < size:
-                raise ValueError("the last good sample is not in its batch")
-        except (ValueError, KeyError, TypeError, OverflowError) as error:
-            raise FormatError(f"the list of bad samples in this checkpoint is damaged: {error}") from error
-        self._last_good = dict(good)
-        self.engine.last_good.before_first = Origin(int(good["iteration"]), draws, int(good["row"]))
 
     def _restore(self, saved: Checkpoint) -> None:
         saved.check(self.operators())
         self.state = saved
         self.engine.drawn.update(saved.drawn)
         if saved.bad:
-            self._restore_bad(saved)
+            self._restore_bad(saved.bad)
         for name, source in self.sources.items():
             if name in saved.sources:
                 try:
                     source.restore(saved.sources[name])
                 except (ValueError, KeyError, TypeError, OverflowError) as error:
                     raise FormatError(f"this checkpoint does not fit '{name}': {error}") from error
+
+    def _restore_bad(self, saved: Mapping[str, Any]) -> None:
+        """Go on with the bad samples of a checkpoint; the sources are left behind the batch of the last good one."""
+        try:
+            self._tracker.restore(saved)
+            if self._tracker.last_good is None or self.engine.last_good is None:
+                return
+            iteration, row, states = self._tracker.last_good
+            for name, source in self.sources.items():
+                source.restore(states[name])
+            draws, size = self._draw()
+            if not 0 <= row < size:
+                raise ValueError("the last good sample is not in its batch")
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            raise FormatError(f"the list of bad samples in this checkpoint is damaged: {error}") from error
+        self.engine.last_good.before_first = Origin(iteration, draws, row)
 
     # -- ending -------------------------------------------------------------------------------------------------
 
