@@ -74,7 +74,7 @@ class Tensor(Value):
             If there is another number of elements.
         """
         if self.size != 1:
-            raise ValueError(f"the tensor has {self.size} elements, not one")
+            raise ValueError(f"Tensor has {self.size} elements, expected 1")
         return np.asarray(self.cpu()).item()
 
     def torch(self, copy: bool = False) -> Any:

@@ -318,8 +318,7 @@ class DataNode:
 
     def __bool__(self) -> bool:  # for type checkers, which see conditions before they are rewritten
         raise TypeError(
-            f"{self!r} has no value yet: it was used in a condition ('if', 'and', 'or', 'not', bool()) while the"
-            " pipeline is being defined. Use @pipeline_def(enable_conditionals=True) to decide for each sample."
+            f"{self!r} has no value while the pipeline is being defined."
             ' "DataNode" was used in conditional context - it might have been used in truth evaluation for `if`'
             " statement, logical expression or cast to a boolean. To use conditional execution via `if` statements you"
             " need to specify `enable_conditionals=True` in `@nvidia.dali.pipeline_def` decorator. You can read more"

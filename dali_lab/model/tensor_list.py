@@ -118,7 +118,7 @@ class TensorListCPU(OverBatch):
             raise TypeError("a list of tensors is indexed by integers; use [tensors[i] for i in ...] for a part of it")
         count = len(self._batch)
         if not -count <= index < count:
-            raise IndexError(f"sample {index} is out of range: the list has {count} samples")
+            raise IndexError(f"TensorListCPU index out of range: there is no sample {index} among {count}")
         return self._tensor._of(self._batch, index % count)
 
     def __iter__(self) -> Iterator[TensorCPU]:
@@ -143,7 +143,7 @@ class TensorListCPU(OverBatch):
             If there is no such sample; negative indices are not taken.
         """
         if not 0 <= index < len(self._batch):
-            raise DaliLabError(f"sample {index} is out of range: the list has {len(self._batch)} samples")
+            raise DaliLabError(f"index out of range: there is no sample {index} among {len(self._batch)}")
         return self._batch.array(index)
 
     def as_array(self) -> Array:
@@ -161,7 +161,8 @@ class TensorListCPU(OverBatch):
                 f"DALI enum types cannot be used with buffer protocol: the elements are {self.dtype.name};"
                 " use `nvidia.dali.fn.cast` to convert to an integer type first"
             )
-        return self._dense("an array").stacked()
+        refused = "Cannot produce a numpy array: the tensors in the list do not all have the same shape"
+        return self._dense(refused).stacked()
 
     def as_tensor(self) -> TensorCPU:
         """All samples as one tensor with an ``N`` before the layout.
@@ -171,7 +172,10 @@ class TensorListCPU(OverBatch):
         DaliLabError
             If their shapes differ.
         """
-        batch = self._dense("a tensor")
+        batch = self._dense(
+            "The batch must be representable as a tensor - it must have uniform shape and be allocated in contiguous"
+            " memory"
+        )
         layout = f"N{batch.layout}" if batch.layout or not batch.ndim else ""
         if batch.device is not None:
             shape = np.array([[len(batch), *batch.shapes[0].tolist()]], np.int64)
@@ -189,19 +193,25 @@ class TensorListCPU(OverBatch):
         total = int(self._batch.sizes.sum())
         extents = [int(extent) for extent in shape]
         if int(np.prod(extents, dtype=np.int64)) != total:
-            raise DaliLabError(f"the shape {tuple(extents)} does not hold {total} elements")
+            raise DaliLabError(
+                "To create a view Tensor, requested shape need to have the same volume as the batch, requested:"
+                f" {int(np.prod(extents, dtype=np.int64))} expected: {total}, got the shape {tuple(extents)}"
+            )
         self._batch = gathered(self._batch)
         filled = np.flatnonzero(self._batch.sizes)[:1]
         first = self._batch.addresses[filled] if len(filled) else np.zeros(1, np.int64)
         table = np.array(extents, np.int64).reshape(1, -1)
         return self._tensor._of(Batch(first, table, self.dtype, "", self._batch.owners), 0)
 
-    def _dense(self, what: str) -> Batch:
-        """The batch with its samples one after the other, kept from now on so that addresses stay the same."""
+    def _dense(self, refused: str) -> Batch:
+        """The batch with its samples one after the other, kept from now on so that addresses stay the same.
+
+        `refused` is the message where shapes differ.
+        """
         if not self._batch.is_uniform():
             raise DaliLabError(
-                f"samples of different shapes cannot be seen as {what}; pad or resize them to one shape first,"
-                " or use at() for each of them"
+                f"{refused}. Pad or crop the samples to a common shape, or check is_dense_tensor() beforehand; at()"
+                " gives samples of different shapes one by one"
             )
         if not is_contiguous(self._batch):
             self._batch = gathered(self._batch)

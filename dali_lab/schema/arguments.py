@@ -203,8 +203,8 @@ class Arg:
             items = items[: self.length]
         if self.length is not None and len(items) not in (1, self.length):
             raise ArgumentError(
-                f'takes {self.length} values, got {len(items)}. Argument "{self.name}" expected shape {self.length} but'
-                f" got {len(items)} values, which can't be interpreted as the expected shape",
+                f'Argument "{self.name}" expected shape {self.length} but got {len(items)} values, which can\'t be'
+                " interpreted as the expected shape",
                 argument=self.name,
             )
         elements = tuple(self._element(self._item(item)) for item in items)

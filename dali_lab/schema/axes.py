@@ -109,7 +109,7 @@ def refuse_repeated(call: Call, table: Axes, argument: str, why: str = "") -> No
         row = table[int(twice.argmax())].tolist()
         first = next(axis for axis in row if row.count(axis) > 1)
         raise call.problem(
-            f"an axis is given twice: {row}{why}. Duplicate axis index {first}",
+            f"Duplicate axis index {first}: {row}{why}",
             argument=argument,
             kind=InputError,
         )

@@ -239,8 +239,8 @@ class RandomBBoxCrop(Operator):
             index = int((~success).argmax())
             if not self.value("quiet"):
                 warnings.warn(
-                    f"random_bbox_crop: none of {total} windows was good enough for sample {index + call.start}, so the"
-                    " best one is taken",
+                    f"random_bbox_crop, sample {index + call.start}: Could not find a valid cropping window to satisfy"
+                    f" the specified requirements (attempted {total} times). Using the best cropping window so far",
                     stacklevel=2,
                 )
         return found, kept, fixed * 1 if call.has("crop_shape") else None

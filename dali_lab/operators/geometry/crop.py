@@ -146,7 +146,10 @@ class Crop(Cutting):
             {"crop": (45, 44), "out_of_bounds_policy": "pad", "fill_values": (7.6, -1.4, 300.7)},
             {"crop": (45, 10), "out_of_bounds_policy": "trim_to_shape"},
             {"crop": (45, 10), "out_of_bounds_policy": "constant", "fill_values": (7,)},
-            *({"crop": (61, 90), "out_of_bounds_policy": policy} for policy in BORDERS),
+            *(
+                {"crop": (61, 90), "out_of_bounds_policy": policy}
+                for policy in (*BORDERS, "Const", "reflect1001", "101")
+            ),
             {"crop": (61, 90), "out_of_bounds_policy": "wrap", "dtype": FLOAT},
             {"crop": (12, 14), "dtype": FLOAT},
             {"crop": (12, 44), "dtype": FLOAT, "out_of_bounds_policy": "pad", "fill_values": (-3,)},

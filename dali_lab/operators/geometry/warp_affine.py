@@ -68,7 +68,7 @@ class WarpAffine(Warping):
             rows = call.vectors("matrix", length)
         else:
             raise call.problem(
-                "must be given. `matrix` argument must be provided when transforms are not passed as a regular input",
+                "`matrix` argument must be provided when transforms are not passed as a regular input",
                 argument="matrix",
             )
         if rows.shape[1] != length:
@@ -117,7 +117,7 @@ class WarpAffine(Warping):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), words=("matrix", "must be given"))
+        yield ErrorCase((samples.pictures(),), words=("matrix", "must be provided"))
         yield ErrorCase((samples.pictures(),), {"matrix": (1.0, 2.0, 3.0)}, words=("matrix", "6 values"))
         yield ErrorCase((samples.volumes(),), {"matrix": (1.0,) * 6}, words=("matrix", "12 values"))
         yield ErrorCase(

@@ -31,12 +31,14 @@ BORDERS = {
 }
 """Policies that extend samples by their own elements, with the border modes of the kernels."""
 
+_PADDING_SYNONYMS = (("const", "constant"), ("fill", "constant"))
 _POLICY = "What to do when the window leaves the sample: raise an error, pad with `fill_values` (pad, constant)"
 OUT_OF_BOUNDS = choice(
     "out_of_bounds_policy",
     "error",
     ("error", *PADDING, "trim_to_shape"),
     f"{_POLICY}, or keep what is inside.",
+    synonyms=_PADDING_SYNONYMS,
 )
 OUT_OF_BOUNDS_OR_BORDER = choice(
     "out_of_bounds_policy",
@@ -44,6 +46,10 @@ OUT_OF_BOUNDS_OR_BORDER = choice(
     ("error", *PADDING, "trim_to_shape", *BORDERS),
     f"{_POLICY}, keep what is inside, or go on with the sample's own elements: the edge (clamp, edge), mirrored with"
     " the edge (reflect_1001, reflect) or without it (reflect_101), or from the other end (wrap).",
+    synonyms=(
+        *_PADDING_SYNONYMS,
+        *((word, f"reflect_{edge}") for edge in ("1001", "101") for word in (edge, f"reflect{edge}")),
+    ),
 )
 FILL_VALUES = pixel_value("fill_values", (0.0,), "Padding, one value or one for each channel.", vector=True)
 

@@ -134,6 +134,8 @@ class FunctionOperator(Operator):
         count = self.output_count(self.values)
         if count == 0:
             return []
+        if answer is None:
+            raise OperatorError(f"Python function returned 0 outputs and {count} were expected")
         if count == 1 and not isinstance(answer, tuple):
             answer = (answer,)
         if not isinstance(answer, tuple):

@@ -66,8 +66,7 @@ class File(ListReader):
         given = [name for name in ("file_root", "file_list", "files") if values.get(name) is not None]
         if not given:
             raise ArgumentError(
-                "must be given, or 'file_list' or 'files'. ``file_root`` argument is required when not using ``files``"
-                " or ``file_list``",
+                "``file_root`` argument is required when not using ``files`` or ``file_list``",
                 argument="file_root",
                 code="argument_missing",
             )

@@ -77,7 +77,7 @@ class _Sums(Summing):
     def error_cases(cls) -> Iterable[ErrorCase]:
         data = (samples.tensors([(3, 4), (1, 4), (6, 2)]), "HW")
         yield ErrorCase((data,), {"axes": [2]}, ("axes", "2"))
-        yield ErrorCase((data,), {"axes": [0, -2]}, ("axes", "twice"))
+        yield ErrorCase((data,), {"axes": [0, -2]}, ("axes", "Duplicate"))
         yield ErrorCase((data,), {"axis_names": "Z"}, ("axis_names", "'Z'"))
         yield ErrorCase((data,), {"axis_names": "H", "axes": 0}, ("axes", "axis_names"))
 

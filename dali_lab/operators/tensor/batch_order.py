@@ -38,8 +38,8 @@ class PermuteBatch(Operator):
             indices = np.array(self.values["indices"], np.int64)
             if len(indices) != len(data):
                 raise call.problem(
-                    f"has {len(indices)} indices. The number of sample indices {len(indices)} does not match the"
-                    f" current batch size, which is {len(data)}",
+                    f"The number of sample indices {len(indices)} does not match the current batch size, which is"
+                    f" {len(data)}",
                     argument="indices",
                 )
         else:
@@ -62,7 +62,7 @@ class PermuteBatch(Operator):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"indices": [0, 1]}, ("indices", "2 indices"))
+        yield ErrorCase((samples.pictures(),), {"indices": [0, 1]}, ("indices", "sample indices"))
         yield ErrorCase((samples.pictures(),), {"indices": [0, 1, 3]}, ("indices", "no sample 3"))
         yield ErrorCase((samples.pictures(),), {"indices": [0, -1, 2]}, ("indices", "no sample -1"))
 

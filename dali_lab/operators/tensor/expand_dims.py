@@ -47,7 +47,7 @@ class ExpandDims(Operator):
                 "new_axis_names",
             )
         if len(set(axes)) != len(axes):
-            raise self.fail(f"Duplicate axis index found: an axis is given twice: {list(axes)}", "axes")
+            raise self.fail(f"Duplicate axis index found: {list(axes)}", "axes")
 
     def run(self, call: Call, data: Batch) -> Batch:
         axes, names = self.value("axes"), self.value("new_axis_names") or ""
@@ -83,7 +83,7 @@ class ExpandDims(Operator):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"axes": [0, 0]}, ("axes", "twice"))
+        yield ErrorCase((samples.pictures(),), {"axes": [0, 0]}, ("axes", "Duplicate"))
         yield ErrorCase((samples.pictures(),), {"axes": [5]}, ("axes", "5"))
         yield ErrorCase((samples.pictures(),), {"axes": [0], "new_axis_names": "AB"}, ("new_axis_names", "AB"))
         yield ErrorCase((samples.tensors([(2,)] * 3),), {"axes": [0], "new_axis_names": "A"}, ("new_axis_names",))

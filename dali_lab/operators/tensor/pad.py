@@ -188,7 +188,7 @@ class Pad(Operator):
     def error_cases(cls) -> Iterable[ErrorCase]:
         table = (samples.tensors([(5, 2), (2, 7), (3, 3)]), "HW")
         yield ErrorCase((table,), {"axes": [2]}, ("axes", "2"))
-        yield ErrorCase((table,), {"axes": [0, 0]}, ("axes", "twice"))
+        yield ErrorCase((table,), {"axes": [0, 0]}, ("axes", "Duplicate"))
         yield ErrorCase((table,), {"axis_names": "Z"}, ("axis_names", "'Z'"))
         yield ErrorCase((table,), {"axes": [0], "axis_names": "H"}, ("axes", "axis_names"))
         yield ErrorCase((table,), {"axes": [0], "shape": [1, 2]}, ("shape", "2"))

@@ -263,8 +263,8 @@ class Reinterpret(_Reshaping):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         given = {*connected, *values}
         if inputs == 1 and not given & {"shape", "rel_shape", "src_dims", "layout", "dtype"}:
-            message = "must be given, or a shape or layout: the operator is no-op: arguments specify neither new shape,"
-            raise ArgumentError(f"{message} layout nor type", argument="dtype", operator=cls.name)
+            message = "the operator is no-op: arguments specify neither new shape, layout nor type"
+            raise ArgumentError(message, argument="dtype", operator=cls.name)
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         dtype = self.value("dtype")
@@ -295,7 +295,7 @@ class Reinterpret(_Reshaping):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         data = samples.tensors([(3, 3)] * 3, np.uint8)
-        yield ErrorCase((data,), {}, ("dtype", "must be given"))
+        yield ErrorCase((data,), {}, ("dtype", "neither new shape"))
         yield ErrorCase((data,), {"dtype": dtypes.INT32}, ("dtype", "divide"))
         yield ErrorCase((data,), {"dtype": dtypes.INT16, "shape": [9]}, ("shape", "(3, 3)"))
         yield ErrorCase((samples.tensors([()] * 3),), {"dtype": dtypes.UINT8}, ("scalar",))

@@ -75,4 +75,4 @@ class Squeeze(Operator):
         yield ErrorCase((samples.pictures(),), {"axis_names": "Z"}, ("axis_names", "'Z'"))
         yield ErrorCase((samples.pictures(),), {}, ("axes", "must be given"))
         yield ErrorCase((samples.pictures(),), {"axes": [0], "axis_names": "H"}, ("axes", "excludes"))
-        yield ErrorCase((samples.pictures(),), {"axes": [0, 0]}, ("axes", "twice"))
+        yield ErrorCase((samples.pictures(),), {"axes": [0, 0]}, ("axes", "Duplicate"))

@@ -49,7 +49,7 @@ def test_no_folder_given(open_session: Open) -> None:
     content["nodes"]["reader"]["arguments"] = {}
     client = Client(open_session(content))
     skipped = client.preview()["reader"]["skipped"]
-    assert skipped["message"].startswith("'file_root' must be given, or 'file_list' or 'files'.")
+    assert skipped["message"].startswith("``file_root`` argument is required when")
 
 
 @pytest.mark.parametrize("content", [b"this is no picture", b"", "truncated"], ids=["text", "empty", "truncated"])
