@@ -11,6 +11,7 @@ from dali_lab.schema.arguments import Arg
 from dali_lab.schema.registry import find_operator
 
 _NAMES = {"file_root": "ROOT"}
+_SAMPLES = "  # the gallery's samples: name a folder of yours"
 RESERVED = ("BATCH_SIZE", "SEED")
 
 
@@ -66,7 +67,11 @@ class Parameters:
 
     def lines(self, *, batch_size: bool = True) -> list[str]:
         """The assignments."""
-        result = [line for path, name in self.paths.items() for line in lines(f"{name} = ", self.path(path))]
+        result = [
+            line
+            for path, name in self.paths.items()
+            for line in lines(f"{name} = ", self.path(path), _SAMPLES if path.startswith("$") else "")
+        ]
         if batch_size:
             result.append(f"BATCH_SIZE = {number(self._batch_size)}")
         seeded = isinstance(self._seed, int) and self._seed >= 0
@@ -82,7 +87,9 @@ def folder_parameters(graph: Graph, reader: Node | None, *, here: bool) -> list[
     root = None if reader is None else reader.arguments.get("file_root")
     parameters = Parameters(graph, here=here)
     known = isinstance(root, str) and bool(root)
-    note = "" if known else "  # a folder with a folder of pictures for each class"
+    note = "  # a folder with a folder of pictures for each class"
+    if known:
+        note = _SAMPLES if str(root).startswith("$") else ""
     piece = parameters.path(root) if isinstance(root, str) and root else quoted("pictures")
     seed = graph.pipeline.get("seed")
     whole = seed if isinstance(seed, int) and seed >= 0 else 0

@@ -250,7 +250,10 @@ def entries(folder: str, argument: str) -> list[Entry]:
             raise FileNotFoundError
         return list_folder(folder)
     except OSError as error:
-        raise ArgumentError(f"cannot list the folder '{folder}': {_reason(error)}", argument=argument) from error
+        reason = _reason(error)
+        if folder.startswith("$") and isinstance(error, FileNotFoundError):
+            reason = "it stands for samples of the gallery; name a folder of your own"
+        raise ArgumentError(f"cannot list the folder '{folder}': {reason}", argument=argument) from error
 
 
 def _entries_of(root: str, folders: Sequence[str]) -> Iterator[list[Entry]]:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from dali_lab import cli, formats
+from dali_lab.errors import ArgumentError
 from dali_lab.formats import paths
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.others import LIBRARIES
@@ -87,6 +88,13 @@ def test_other_paths_stay_as_they_are(path: str, project: Path) -> None:
     formats.dump(reader(file_root=path), file)
     assert in_file(file) == {"file_root": path}
     assert formats.load(file).nodes["reader"].arguments == {"file_root": path}
+
+
+def test_a_program_says_that_samples_of_the_gallery_are_to_be_replaced() -> None:
+    program = formats.dumps(reader(file_root="$photographs"), "python")
+    assert b'ROOT = "$photographs"  # the gallery\'s samples: name a folder of yours\n' in program
+    with pytest.raises(ArgumentError, match=r"'\$photographs': it stands for samples of the gallery; name a folder"):
+        Pipeline.from_graph(formats.loads(program)).build()
 
 
 def test_a_folder_beside_with_a_longer_name_is_not_inside(project: Path) -> None:
