@@ -1,4 +1,4 @@
-"""Makes the moving pictures of the first pages: ``python docs/moving_pictures.py [editor] [gallery]``.
+"""Makes the pictures of the first pages: ``python docs/moving_pictures.py [editor] [gallery] [steps]``.
 
 Every frame waits until the page is at rest, so that they are the same on a slow machine.
 """
@@ -83,6 +83,10 @@ class Recording:
         place.click()
         self.take(shown)
 
+    def save_last(self, file: Path) -> None:
+        """Write the last frame by itself."""
+        self._frames[-1][0].save(file, quality=80, method=6)
+
     def save(self, file: Path) -> None:
         frames, times = zip(*self._frames, strict=True)
         frames[0].save(
@@ -99,8 +103,8 @@ class Recording:
         sys.stdout.write(f"{file.name}: {len(frames)} frames, {sum(times) / 1000:.1f} s, {size / 1024:.0f} KiB\n")
 
 
-def editor(page: Any, server: AppServer) -> Recording:
-    """A slider, an operator that is dropped on a wire, the next batch."""
+def opened(page: Any, server: AppServer) -> Recording:
+    """The editor with a node selected."""
     page.goto(server.address)
     root = '[data-testid="dali-editor"]'
     page.wait_for_selector(f'{root}[data-ready="true"]')
@@ -111,6 +115,32 @@ def editor(page: Any, server: AppServer) -> Recording:
     film = Recording(page, still)
     film.take(1200)
     film.click(page.locator('[data-node-id="brightness_contrast"] .card-title').first, 700)
+    return film
+
+
+def steps(page: Any, server: AppServer) -> None:
+    """What ten minutes in the editor show: a node, the dice beside an argument, a sub-graph opened in place."""
+    folder = Path(__file__).resolve().parent / "start"
+    film = opened(page, server)
+    film.save_last(folder / "look.webp")
+    film.click(page.locator('[data-testid="inspector"] [data-argument="contrast"] [data-action="random"]').first)
+    film.save_last(folder / "random.webp")
+    page.get_by_role("menuitem").first.click()
+    film.click(page.locator('[data-node-id="rotate"] .card-title').first)
+    page.keyboard.down("Shift")
+    film.click(page.locator('[data-node-id="brightness_contrast"] .card-title').first)
+    page.keyboard.up("Shift")
+    page.keyboard.press("ControlOrMeta+Shift+U")
+    page.locator('[data-node-id="augment"] [data-action="open-subgraph"]').click()
+    page.locator('[data-node-id="brightness_contrast"]').wait_for()
+    page.locator('[data-command="fit"]').first.click()
+    film.move_to(page.locator('[data-testid="status"]'))
+    film.save_last(folder / "subgraph.webp")
+
+
+def editor(page: Any, server: AppServer) -> Recording:
+    """A slider, an operator that is dropped on a wire, the next batch."""
+    film = opened(page, server)
     slider = page.locator('[data-testid="inspector"] [data-argument="brightness"] [role="slider"]').first
     film.move_to(slider, 0.5)
     page.mouse.down()
@@ -174,8 +204,12 @@ def gallery(page: Any, server: AppServer) -> Recording:
 
 
 def main() -> None:
-    """Record what the arguments name, or both."""
-    films: dict[str, Callable[[Any, AppServer], Recording]] = {"editor": editor, "gallery": gallery}
+    """Record what the arguments name, or all."""
+    films: dict[str, Callable[[Any, AppServer], Recording | None]] = {
+        "editor": editor,
+        "gallery": gallery,
+        "steps": steps,
+    }
     os.chdir(place := tempfile.mkdtemp())
     session = Session(first_pipeline(photographs()), root=Path(place))
     server = AppServer(session, port=0)
@@ -185,7 +219,8 @@ def main() -> None:
             page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
             page.set_default_timeout(300_000)
             page.add_init_script(POINTER)
-            films[name](page, server).save(Path(__file__).with_name(f"{name}.webp").resolve())
+            if film := films[name](page, server):
+                film.save(Path(__file__).with_name(f"{name}.webp").resolve())
         browser.close()
     server.close()
     session.close()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser("convert", help="read a graph in one form and write it in another")
-    parser.add_argument("source", metavar="FROM")
+    parser.add_argument("source", metavar="FROM", help="a graph file, or a program in Python")
     parser.add_argument("target", metavar="TO", help="its ending tells the form, unless --to does")
     parser.add_argument("--to", metavar="FORM", help="python, nvidia-python, torchvision, keras, json, ...")
     parser.add_argument("--pipeline", metavar="NAME", help="the one to read from a program with several")

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser("diff", help="say what differs between two graphs, positions aside")
-    parser.add_argument("left", metavar="A")
-    parser.add_argument("right", metavar="B")
+    parser.add_argument("left", metavar="A", help="a graph file, or a program in Python")
+    parser.add_argument("right", metavar="B", help="the one to compare it with")
     parser.set_defaults(function=_diff)
 
 

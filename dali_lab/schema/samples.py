@@ -29,7 +29,12 @@ def noise(shape: Sequence[int], dtype: npt.DTypeLike = np.uint8, seed: int = 0) 
 def picture(height: int, width: int, channels: int = 3, dtype: npt.DTypeLike = np.uint8, seed: int = 0) -> Array:
     """A smooth picture with an edge and a little noise, ``HWC``; floats go from 0 to 1."""
     value, kind = _smooth(height, width, channels, seed), np.dtype(dtype)
-    result: Array = value.astype(kind) if kind.kind == "f" else (value * np.iinfo(kind).max).round().astype(kind)
+    if kind.kind == "f":
+        return value.astype(kind)
+    most = int(np.iinfo(kind).max)
+    # The most of 64 bits is no float64, and the one above it no number of the type.
+    held = float(most) if float(most) <= most else np.nextafter(float(most), 0)
+    result: Array = np.minimum((value * most).round(), held).astype(kind)
     return result
 
 
