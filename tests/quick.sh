@@ -17,7 +17,7 @@ failed=""
 if [ -n "$(changed extension)" ]; then
   (cd extension && jlpm lint && jlpm format:check && jlpm vitest run --changed) || failed="extension"
 fi
-pytest -q -n 2 --dist loadgroup -k "not test_agrees_with_dali or -0-" tests/conformance/test_operators.py \
+DALI_LAB_CASES=1 pytest -q -n 2 --dist loadgroup tests/conformance/test_operators.py \
   tests/unit/{graph,batch,expressions,schema} tests/unit/test_{changelog,imports,ops,pickling}.py \
   tests/unit/operators/test_bad_input.py tests/unit/random/test_{seeds,streams}.py \
   tests/unit/pipeline/test_{pipeline,conditionals}.py tests/unit/formats/test_json_file.py \

@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
@@ -43,9 +44,9 @@ STILL = f'{IDLE}[data-settled="true"]:not(:has(.canvas[data-moving]))'
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is here, and say why it cannot run where there is no browser."""
-    here = Path(__file__).parent
+    here = "tests/browser/"
     for item in items:
-        if here in item.path.parents:
+        if item.nodeid.startswith(here):
             item.add_marker(pytest.mark.browser)
             if CHROMIUM is None and not os.environ.get("CI"):
                 item.add_marker(pytest.mark.skip(reason="there is no chromium on the PATH"))
@@ -77,24 +78,33 @@ class App:
         self.session = session
         self.server = server
         self.address = server.address
+        self.first = session.store.document
 
 
-@pytest.fixture
-def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
-    """The app on the sample photographs, as the first run shows it."""
+@contextmanager
+def started(folder: Path) -> Iterator[App]:
+    """The app on the sample photographs, as the first run in a folder shows it."""
     from dali_lab.studio.hosts.panel_app import AppServer
 
-    monkeypatch.chdir(tmp_path)
-    session = start_session(recovery=Recovery(tmp_path / "recovery"))
+    with chdir(folder):
+        session = start_session(recovery=Recovery(folder / "recovery"))
     server = AppServer(session, port=0)
     yield App(session, server)
     server.close()
     session.close()
 
 
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
+    """An app of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    with started(tmp_path) as app:
+        yield app
+
+
 def lay_in_a_row(app: App) -> None:
-    """Place the nodes in one row, wherever the window would have them wrapped."""
-    document = app.session.store.document
+    """Show the first document with its nodes in one row, wherever the window would have them wrapped."""
+    document = app.first
     row = [name for name in document["nodes"] if name != "angle"]
     places = {name: {"x": 280 * index, "y": 0} for index, name in enumerate(row)} | {"angle": {"x": 560, "y": 600}}
     app.session.replace({**document, "view": {**document["view"], "nodes": places}})
@@ -211,9 +221,9 @@ class Tab:
         return found
 
 
-@pytest.fixture
-def open_tab(browser: Any, app: App) -> Iterator[Callable[[], Tab]]:
-    """Opens tabs of the app; in the end none of them may have seen an error or another host."""
+@contextmanager
+def tabs_of(app: App, browser: Any) -> Iterator[Callable[[], Tab]]:
+    """Opens tabs of an app; in the end none of them may have seen an error or another host."""
     context = browser.new_context(viewport={"width": 1600, "height": 1000}, accept_downloads=True)
     tabs: list[Tab] = []
 
@@ -232,6 +242,38 @@ def open_tab(browser: Any, app: App) -> Iterator[Callable[[], Tab]]:
 
 
 @pytest.fixture
+def open_tab(browser: Any, app: App) -> Iterator[Callable[[], Tab]]:
+    """Opens tabs of the test's own app."""
+    with tabs_of(app, browser) as make:
+        yield make
+
+
+@pytest.fixture
 def tab(open_tab: Callable[[], Tab]) -> Tab:
     """One tab of the app."""
     return open_tab()
+
+
+@pytest.fixture(scope="package")
+def kept_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """An app for all tests that change nothing but its document."""
+    with started(tmp_path_factory.mktemp("app")) as app:
+        yield app
+
+
+@pytest.fixture(scope="package")
+def kept_window(browser: Any, kept_app: App) -> Iterator[Callable[[], Tab]]:
+    """A window for their tabs, which finds the files of the page in its cache."""
+    with tabs_of(kept_app, browser) as make:
+        yield make
+
+
+@pytest.fixture
+def kept_tab(kept_window: Callable[[], Tab], kept_app: App) -> Iterator[Tab]:
+    """A tab of that app, showing its first document with the nodes in a row."""
+    lay_in_a_row(kept_app)
+    tab = kept_window()
+    yield tab
+    tab.page.evaluate("localStorage.clear()")
+    tab.page.close()
+    assert not tab.problems

@@ -7,16 +7,21 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import App, Tab, lay_in_a_row
+from tests.browser.conftest import App, Tab
 from tests.browser.test_panel_app import close_up, node_names, port
 
 AXE = Path(__file__).parents[2] / "extension" / "node_modules" / "axe-core" / "axe.min.js"
 
 
-@pytest.fixture(autouse=True)
-def in_a_row(app: App) -> None:
+@pytest.fixture
+def app(kept_app: App) -> App:
+    return kept_app
+
+
+@pytest.fixture
+def tab(kept_tab: Tab) -> Tab:
     """Gestures between neighbours: the nodes begin in one row."""
-    lay_in_a_row(app)
+    return kept_tab
 
 
 def edges(app: App) -> set[tuple[str, str]]:
@@ -278,44 +283,6 @@ def test_what_no_other_editor_has(tab: Tab, app: App) -> None:
     page.keyboard.press("b")
     tray.locator('[data-mode="versions"]').click()
     tray.locator("img").nth(1).wait_for()
-
-
-def test_programs_are_run_only_after_consent(tab: Tab, app: App, tmp_path: Path) -> None:
-    page = tab.page
-    program = tmp_path / "train.py"
-    program.write_text(
-        "from dali_lab import fn, pipeline_def\n"
-        f"open({str(tmp_path / 'ran')!r}, 'w').close()\n"
-        "@pipeline_def(batch_size=2, num_threads=1)\n"
-        "def training(folder):\n"
-        "    image, label = fn.readers.file(file_root=folder, name='files')\n"
-        "    for _ in range(2):\n"
-        "        image = fn.decoders.image(image) if _ == 0 else fn.flip(image)\n"
-        "    return image, label\n"
-    )
-    page.locator('[data-command="open"]').first.click()
-    dialog = page.locator('[role="dialog"][data-dialog="open"]')
-    dialog.get_by_role("tab", name="File").click()
-    dialog.locator(f'[data-path="{program}"]').click()
-    choice = page.locator('[role="dialog"][data-dialog="program"]')
-    choice.wait_for()
-    start = choice.locator('[data-action="open-program"]')
-    assert start.is_disabled() and not (tmp_path / "ran").exists()
-    choice.get_by_label("folder").fill(str(tmp_path))
-    assert start.is_disabled(), "it would run without consent"
-    consent = choice.get_by_test_id("consent")
-    consent.check()
-    assert choice.get_by_test_id("program-text").inner_text().strip() == program.read_text().strip()
-    program.write_text(program.read_text() + "# one more line\n")
-    start.click()
-    choice.get_by_text("one more line").wait_for()
-    assert start.is_disabled() and not consent.is_checked(), "the person agreed to another program"
-    assert not (tmp_path / "ran").exists()
-    consent.check()
-    start.click()
-    choice.wait_for(state="detached")
-    steady(tab, lambda: "files" in app.session.store.document["nodes"], "the graph is not there")
-    assert (tmp_path / "ran").exists()
 
 
 def test_boxes_are_drawn_over_their_pictures(tab: Tab, app: App) -> None:

@@ -7,15 +7,20 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import App, Tab, lay_in_a_row
+from tests.browser.conftest import App, Tab
 from tests.browser.test_editor import AXE, edges, look_up, on_canvas, select, steady
 from tests.browser.test_panel_app import node_names
 
 
-@pytest.fixture(autouse=True)
-def in_a_row(app: App) -> None:
+@pytest.fixture
+def app(kept_app: App) -> App:
+    return kept_app
+
+
+@pytest.fixture
+def tab(kept_tab: Tab) -> Tab:
     """Gestures between neighbours: the nodes begin in one row."""
-    lay_in_a_row(app)
+    return kept_tab
 
 
 def centre(locator: Any) -> tuple[float, float]:

@@ -11,6 +11,7 @@ import pytest
 import dali_lab
 from dali_lab.schema.cases import Case, PerSample
 from tests.conformance.harness import compare, run
+from tests.together import with_each
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
 import nvidia.dali.fn  # noqa: E402
@@ -55,7 +56,7 @@ def test_interpolations(value: Any) -> None:
     compare(run(dali_lab, "resize", case), run(dali, "resize", case), case)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("operator", "argument", "value"),
     [
         ("preemphasis_filter", "preemph_coeff", [0.5]),

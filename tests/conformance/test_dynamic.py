@@ -18,6 +18,7 @@ from dali_lab.dynamic import evaluation
 from dali_lab.errors import ArgumentError, DaliLabError, UnknownArgumentError
 from dali_lab.graph.tracing import build_graph
 from dali_lab.schema.samples import picture
+from tests.together import with_each
 
 torch = pytest.importorskip("torch")
 theirs = pytest.importorskip("nvidia.dali.experimental.dynamic")
@@ -141,7 +142,7 @@ def test_same_as_nvidia_dali(name: str) -> None:
     assert described(CASES[name](ours)) == described(CASES[name](theirs))
 
 
-@pytest.mark.parametrize("name", CASES)
+@with_each("name", CASES)
 def test_deferred_calls_give_the_same(name: str) -> None:
     now = described(CASES[name](ours))
     with ours.EvalMode.deferred:

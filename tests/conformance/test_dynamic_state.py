@@ -13,6 +13,7 @@ import pytest
 import dali_lab.experimental.dynamic as ours
 from dali_lab.errors import DaliLabError
 from dali_lab.schema.samples import picture
+from tests.together import with_each
 
 theirs = pytest.importorskip("nvidia.dali.experimental.dynamic")
 
@@ -61,7 +62,7 @@ SOURCES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@with_each("name", SOURCES)
 def test_sources(name: str) -> None:
     def asked(ndd: Any) -> list[str]:
         made: list[Any] = []

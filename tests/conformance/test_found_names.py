@@ -14,6 +14,7 @@ import dali_lab.dynamic as ours
 from dali_lab import backend, compat, sysconfig
 from dali_lab.schema.cases import Case
 from tests.conformance.harness import compare, run
+from tests.together import with_each
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
 theirs = pytest.importorskip("nvidia.dali.experimental.dynamic")
@@ -38,8 +39,8 @@ def test_one_empty_list_is_refused() -> None:
             run(dali_lab, "crop_mirror_normalize", Case(((PICTURES, "HWC"),), arguments))
 
 
-@pytest.mark.parametrize("name", ["Crop", "CropMirrorNormalize", "decoders__Image", "Normalize", "Resize"])
-@pytest.mark.parametrize("device", ["cpu", "gpu", "mixed", None])
+@with_each("name", ["Crop", "CropMirrorNormalize", "decoders__Image", "Normalize", "Resize"])
+@with_each("device", ["cpu", "gpu", "mixed", None])
 def test_inputs_are_read_where_the_operator_runs(name: str, device: str | None) -> None:
     def asked(engine: Any) -> Any:
         return engine.backend.GetSchema(name).GetInputDevice(0, None, device)

@@ -2,62 +2,54 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
 import dali_lab
 from dali_lab.schema import all_operators
 from tests.conformance.harness import compare, declared, describe, run
+from tests.together import try_all, with_each
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
 import nvidia.dali.fn  # noqa: E402
 import nvidia.dali.types  # noqa: E402, F401
 
 OPERATORS = all_operators()
-CASES = [
-    pytest.param(name, case, id=f"{name}-{index}-{describe(case)}")
-    for name, operator in OPERATORS.items()
-    if not operator.beyond_dali
-    for index, case in enumerate(declared(name))
-]
-ERRORS = [
-    pytest.param(name, case, id=f"{name}-error-{index}")
-    for name, operator in OPERATORS.items()
-    for index, case in enumerate(operator.error_cases())
-]
+MOST = int(os.environ.get("DALI_LAB_CASES", 1_000))
+"""Most cases of an operator that are run: few of them in a quick round."""
 
 
-@pytest.mark.parametrize(("name", "case"), CASES)
-def test_agrees_with_dali(name: str, case: dali_lab.schema.Case) -> None:
+def agrees_with_dali(name: str, case: dali_lab.schema.Case) -> None:
     assert case.tolerance == 0 or case.reason, "a tolerance needs a reason"
     theirs = run(dali, name, case, batches=case.batches)
     ours = run(dali_lab, name, case, batches=case.batches)
     compare(ours, theirs, case)
 
 
+@pytest.mark.parametrize("name", [name for name, operator in OPERATORS.items() if not operator.beyond_dali])
+def test_agrees_with_dali(name: str) -> None:
+    """All cases of an operator in one test, which names those that fail."""
+    cases = declared(name)
+    assert cases or OPERATORS[name].tested_elsewhere, "an operator without conformance cases"
+    try_all(agrees_with_dali, [(describe(case), {"name": name, "case": case}) for case in cases[:MOST]])
+
+
 @pytest.mark.parametrize("axes", [[0], [1], [0, 1]])
 def test_normalize_of_large_numbers_that_differ_little(axes: list[int]) -> None:
     """Where rounding of the mean shows; not a case, as sums on a GPU are of float64."""
     large = [(65535 - np.arange(rows * 5) % 97).reshape(rows, 5).astype(np.uint16) for rows in (3, 70, 300)]
-    test_agrees_with_dali("normalize", dali_lab.schema.Case((large,), {"axes": axes}))
+    agrees_with_dali("normalize", dali_lab.schema.Case((large,), {"axes": axes}))
 
 
-@pytest.mark.parametrize(("name", "case"), ERRORS)
+@with_each(("name", "case"), [(name, case) for name, each in OPERATORS.items() for case in each.error_cases()])
 def test_error_names_the_culprit(name: str, case: dali_lab.schema.ErrorCase) -> None:
     with pytest.raises((dali_lab.DaliLabError, TypeError)) as caught:
         run(dali_lab, name, case)
     message = str(caught.value)
     for word in (name, *case.words):
         assert word in message
-
-
-def test_every_operator_has_cases() -> None:
-    bare = [
-        name
-        for name, operator in OPERATORS.items()
-        if not operator.beyond_dali and not operator.tested_elsewhere and not declared(name)
-    ]
-    assert not bare, f"operators without conformance cases: {bare}"
 
 
 def test_cases_do_not_depend_on_chunks_or_threads() -> None:

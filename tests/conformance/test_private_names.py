@@ -18,6 +18,7 @@ from dali_lab import backend, compat
 from dali_lab.dynamic import classes
 from dali_lab.interop import multiproc
 from dali_lab.private_names import MODULES, private_module
+from tests.together import with_each
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def installed() -> Iterator[None]:
 TABLES = [name for name, names in MODULES.items() if not isinstance(names, str)]
 
 
-@pytest.mark.parametrize("name", TABLES)
+@with_each("name", TABLES)
 def test_nvidia_dali_has_each_private_name(name: str) -> None:
     theirs = importlib.import_module(f"nvidia.dali.{name}")
     assert [each for each in MODULES[name] if not hasattr(theirs, each)] == []

@@ -12,6 +12,7 @@ from dali_lab.formats.dali import writer as dali_proto
 from dali_lab.schema import all_operators
 from dali_lab.schema.cases import Case
 from tests.conformance.harness import SEED, argument, compare, declared, describe, expanded, run
+from tests.together import with_each
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI reads what is written here")
 import nvidia.dali.fn  # noqa: E402
@@ -51,7 +52,7 @@ def serialized(name: str, case: Case) -> tuple[bytes, dict[str, tuple[list[np.nd
     return pipeline.serialize(), feeds, batch_size
 
 
-@pytest.mark.parametrize(("name", "case"), CASES)
+@with_each(("name", "case"), CASES)
 def test_nvidia_dali_runs_our_bytes(name: str, case: Case) -> None:
     data, feeds, _ = serialized(name, case)
     pipeline = dali.Pipeline.deserialize(data, exec_dynamic=True, prefetch_queue_depth=1)

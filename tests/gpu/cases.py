@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.conformance.harness import describe as describe_case
 SEED = 1234
 
 
+@functools.cache
 def operators() -> dict[str, Any]:
     """All operators that run on a GPU."""
     found = all_operators().items()
@@ -25,13 +27,11 @@ def place(name: str) -> str:
     return "gpu" if "gpu" in all_operators()[name].devices else "mixed"
 
 
-def cases() -> Iterator[tuple[str, str, Case]]:
-    """Name of the operator, name of the case, and the case, for all operators that run on a GPU with its arguments."""
-    for name, operator in operators().items():
-        for index, case in enumerate(declared(name)):
-            if operator.on_cpu_only(case.arguments):
-                continue
-            yield name, f"{name}-{index}-{describe_case(case)}", case
+def cases_of(name: str) -> Iterator[tuple[str, Case]]:
+    """Names and cases of an operator that run on a GPU with their arguments."""
+    for index, case in enumerate(declared(name)):
+        if not operators()[name].on_cpu_only(case.arguments):
+            yield f"{name}-{index}-{describe_case(case)}", case
 
 
 def run(name: str, case: Case, mode: str, device: str) -> list[list[dict[str, Any]]]:

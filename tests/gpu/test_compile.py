@@ -1,4 +1,4 @@
-"""Every kernel compiles for every architecture that is supported, with nothing spilt; no GPU is needed for that."""
+"""Every kernel compiles for the oldest and the newest GPU, with nothing spilt: for all others see `compile_all`."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def files() -> list[tuple[str, list[Kernel]]]:
 
 @pytest.mark.parametrize("kernels", [pytest.param(kernels, id=file) for file, kernels in files()])
 def test_kernels_compile_without_spills(kernels: list[Kernel], record_property: Callable[[str, object], None]) -> None:
-    """Every architecture, with the types in turn; the kernels of a file are compiled together, which is quicker."""
+    """Both architectures, with the types in turn; the kernels of a file are compiled together, which is quicker."""
     from tests.gpu.compile_all import compile_together
 
     variants = [itertools.cycle(kernel.covering()) for kernel in kernels]
-    for architecture in ARCHITECTURES:
+    for architecture in (ARCHITECTURES[0], ARCHITECTURES[-1]):
         for outcome in compile_together([next(each) for each in variants], architecture):
             record_property(outcome.label, outcome.registers)
             assert not outcome.complaint

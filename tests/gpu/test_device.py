@@ -15,7 +15,7 @@ from dali_lab.codecs.backends.nvimgcodec_gpu import gpu_decoder
 from dali_lab.plugin import cuda as user_kernels
 from dali_lab.schema import Case, all_operators, samples
 from tests.conformance.harness import compare
-from tests.gpu.cases import cases, place, run
+from tests.gpu.cases import cases_of, operators, place, run
 from tests.gpu.real import MODE, SHARE, assert_alike, gpu, pipeline
 from tests.unit.graph.test_color_chain import PICTURES, chain
 from tests.unit.graph.test_expression_chain import random_expression
@@ -26,10 +26,11 @@ REAL = 2e-6
 """Real numbers may differ by this much of the largest one."""
 
 FOUND = gpu()
+CASES = [pytest.param(name, case, id=label) for name in operators() for label, case in cases_of(name)]
 pytestmark = pytest.mark.gpu
 
 
-@pytest.mark.parametrize(("name", "case"), [pytest.param(name, case, id=label) for name, label, case in cases()])
+@pytest.mark.parametrize(("name", "case"), CASES)
 def test_agrees_with_the_cpu(name: str, case: Case) -> None:
     if place(name) == "mixed" and not FOUND.decodes:
         pytest.skip("nvImageCodec cannot decode on the GPU here")

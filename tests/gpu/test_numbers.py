@@ -14,6 +14,7 @@ from dali_lab.kernels.cuda.arithmetic import EXPRESSION, walk
 from dali_lab.kernels.cuda.copy import padded
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DeviceError
+from tests.together import with_each
 
 INF, NAN = np.inf, np.nan
 FLOATS = np.array(
@@ -50,8 +51,8 @@ def pairs(left: Any, right: Any, kinds: tuple[Any, Any]) -> tuple[np.ndarray, np
     return first.reshape(-1), second.reshape(-1)
 
 
-@pytest.mark.parametrize("dtype", INTEGERS, ids=lambda dtype: dtype.name)
-@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+@with_each("dtype", INTEGERS)
+@with_each("kind", [np.float16, np.float32, np.float64])
 def test_floats_that_do_not_fit_an_integer(kind: Any, dtype: Any) -> None:
     with np.errstate(over="ignore"):
         values = FLOATS.astype(kind).reshape(1, -1, 1)

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-import pytest
-
 from dali_lab.kernels.cuda.kernel import HERE
+from tests.together import with_each
 
 OF_THEIR_OWN = {
     ("boxes", "transform_points"),
@@ -36,7 +35,7 @@ def _parameters(function: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
     return [(each.name, each.kind, each.default) for each in inspect.signature(function).parameters.values()]
 
 
-@pytest.mark.parametrize(("module", "name"), [pair for pair in _pairs() if pair not in OF_THEIR_OWN])
+@with_each(("module", "name"), [pair for pair in _pairs() if pair not in OF_THEIR_OWN])
 def test_arguments_are_the_same(module: str, name: str) -> None:
     cuda, cpu = (getattr(_module(device, module), name, None) for device in ("cuda", "cpu"))
     if cuda is not None and cpu is not None:

@@ -63,24 +63,21 @@ torch.distributed.destroy_process_group()
 
 
 def test_two_machines_do_equal_work_and_shuffle_across_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two agents of torchrun, which find each other over TCP as those of two machines do."""
+    """Two processes with the variables that torchrun sets, which find each other over TCP as on two machines."""
     for index in range(21):
         folder = tmp_path / "data" / f"class{index % 2}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{index:02}.jpg").write_bytes(bytes([index]) * 20)
     program = tmp_path / "rank.py"
     program.write_text(RANK)
-    meeting = f"--rdzv-endpoint=127.0.0.1:{free_port()}"
-    command = ["-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1", "--rdzv-backend=c10d", meeting]
-    settings = {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
+    meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "LOCAL_RANK": "0"}
+    settings = {**meeting, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
     with s3_server() as server, server.account(monkeypatch), ThreadPoolExecutor(2) as machines:
         url = server.upload(tmp_path / "data", "several-machines")
-        agents = [
-            machines.submit(run_python, *command, "--local-addr=127.0.0.1", program, url, **settings) for _ in range(2)
-        ]
-        said = "".join(agent.result().stdout for agent in agents)
-    ranks = json.loads(next(line for line in said.splitlines() if line.startswith("[[[")))
+        ranks = [machines.submit(run_python, program, url, RANK=str(rank), **settings) for rank in range(2)]
+        said = "".join(rank.result().stdout for rank in ranks)
+    found = json.loads(next(line for line in said.splitlines() if line.startswith("[[[")))
     for epoch in range(2):
-        assert [len(rank[epoch]) for rank in ranks] == [12, 12]
-        assert {number for rank in ranks for number in rank[epoch]} == set(range(21))
-    assert set(ranks[0][0]) != set(ranks[0][1]), "files go from one machine to the other between epochs"
+        assert [len(rank[epoch]) for rank in found] == [12, 12]
+        assert {number for rank in found for number in rank[epoch]} == set(range(21))
+    assert set(found[0][0]) != set(found[0][1]), "files go from one machine to the other between epochs"

@@ -17,6 +17,7 @@ from dali_lab.auto_aug import augmentations as a
 from dali_lab.auto_aug import auto_augment, rand_augment, trivial_augment
 from dali_lab.auto_aug.core import Policy, augmentation, select, signed_bin
 from dali_lab.schema import samples
+from tests.together import with_each
 
 BATCH = 16
 PICTURES = [samples.picture(40 + i, 56 - i, seed=i) for i in range(BATCH)]
@@ -143,7 +144,7 @@ def test_policy_names_its_augmentations_apart() -> None:
     assert "mine" in repr(policy)
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("make", "words"),
     [
         (lambda: Policy("p", 0, []), ("auto_aug.Policy", "num_magnitude_bins", "0")),

@@ -15,6 +15,7 @@ import dali_lab.tensors as ours
 from dali_lab import types
 from dali_lab.errors import DaliLabError
 from dali_lab.model.batch import Batch
+from tests.together import with_each
 
 theirs = pytest.importorskip("nvidia.dali.tensors", reason="NVIDIA DALI is the oracle of these tests")
 MODULES = (ours, theirs)
@@ -34,8 +35,8 @@ def both(make: Callable[[Any], Any]) -> tuple[Any, Any]:
     return make(ours), make(theirs)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "float16", "float64", "bool"])
-@pytest.mark.parametrize(
+@with_each("dtype", ["uint8", "int64", "float32", "float16", "float64", "bool"])
+@with_each(
     "shape",
     [
         (3,),
@@ -52,7 +53,7 @@ def both(make: Callable[[Any], Any]) -> tuple[Any, Any]:
         (1, 2, 3, 4, 5),
     ],
 )
-@pytest.mark.parametrize("layout", ["", "letters"])
+@with_each("layout", ["", "letters"])
 def test_printed_form_of_dense_lists(shape: tuple[int, ...], dtype: str, layout: str) -> None:
     data = (np.arange(int(np.prod(shape))) * 0.37).reshape(shape).astype(dtype)
     letters = "ABCDEFGH"[: len(shape) - 1] if layout else None
@@ -102,8 +103,8 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("make", [dense, ragged])
+@with_each("question", QUESTIONS)
+@with_each("make", [dense, ragged])
 def test_answers(make: Callable[[Any], Any], question: str) -> None:
     own, other = both(make)
     assert QUESTIONS[question](own) == QUESTIONS[question](other)
@@ -163,7 +164,7 @@ def _kind(module: Any) -> Any:
     return dali_types.DALIDataType
 
 
-@pytest.mark.parametrize("index", range(len(FAILURES)))
+@with_each("index", range(len(FAILURES)))
 def test_failures_are_of_the_same_kind(index: int) -> None:
     action, kind = FAILURES[index]
     for module in MODULES:

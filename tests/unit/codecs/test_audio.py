@@ -12,6 +12,7 @@ import soundfile
 from dali_lab.codecs import audio
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.kernels.cpu.audio_resample import lobes, resample, resampled_length
+from tests.together import with_each
 from tests.unit.codecs import oracle
 
 types = oracle.types
@@ -40,9 +41,9 @@ def reference(files: list[bytes], **arguments: Any) -> list[list[np.ndarray]]:
     return oracle.decoded(oracle.fn.decoders.audio, files, **arguments)
 
 
-@pytest.mark.parametrize("downmix", [False, True])
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("channels", [1, 2, 3])
+@with_each("downmix", [False, True])
+@with_each("dtype", DTYPES)
+@with_each("channels", [1, 2, 3])
 def test_equals_dali(channels: int, dtype: type, downmix: bool) -> None:
     files = [encoded(channels, *kind) for kind in EXACT] + [encoded(channels, "WAV", "FLOAT", gain=3)]
     wanted, rates = reference(files, dtype=DTYPES[dtype], downmix=downmix)

@@ -10,6 +10,7 @@ import pytest
 
 from dali_lab.codecs.backends import imagecodecs as backend
 from dali_lab.codecs.headers import peek
+from tests.together import with_each
 from tests.unit.codecs.decoding import decode_one
 
 pytestmark = pytest.mark.skipif(not backend.available(), reason="needs imagecodecs")
@@ -32,8 +33,8 @@ def tiff(values: np.ndarray[tuple[int, int], np.dtype[np.int64]], bits: int, col
     return b"MM\0*" + struct.pack(">I", 8) + directory + bytes(4) + bytes(strip)
 
 
-@pytest.mark.parametrize("bits", [2, 3, 5, 7, 9, 11, 15, 17, 23, 31])
-@pytest.mark.parametrize("color", [0, 1])
+@with_each("bits", [2, 3, 5, 7, 9, 11, 15, 17, 23, 31])
+@with_each("color", [0, 1])
 def test_tiff(bits: int, color: int) -> None:
     largest = (1 << bits) - 1
     values = np.random.default_rng(bits).integers(0, largest + 1, (5, 7))

@@ -10,6 +10,7 @@ from dali_lab.codecs.headers import peek, read_headers
 from dali_lab.kernels.cpu import header_table
 from dali_lab.kernels.cpu.header_table import CMYK, PNG
 from tests.programs import run_python
+from tests.together import with_each
 from tests.unit.codecs import oracle, pictures
 from tests.unit.codecs.decoding import batch
 
@@ -40,7 +41,7 @@ def test_details() -> None:
     assert peek(files["pnm p6 16"]).bits == 16
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("data", "reason"),
     [
         (b"", "empty"),

@@ -11,6 +11,7 @@ from dali_lab.codecs import convert
 from dali_lab.codecs.backends.libjpeg import as_stored
 from dali_lab.codecs.headers import read_headers
 from dali_lab.codecs.headers.jpeg_chunk import read_orientations
+from tests.together import with_each
 from tests.unit.codecs import pictures
 from tests.unit.codecs.decoding import COMPILED, batch, by_kernels, decode
 
@@ -43,10 +44,10 @@ def random_windows(sizes: Array, rng: np.random.Generator) -> Array:
     return np.concatenate([low, rng.integers(low + 1, sizes + 1)], axis=1)
 
 
-@pytest.mark.parametrize("output_type", ["RGB", "BGR", "GRAY", "ANY_DATA"])
-@pytest.mark.parametrize("adjust", [True, False])
-@pytest.mark.parametrize("cut", [False, True])
-@pytest.mark.parametrize("fast", [False, True])
+@with_each("output_type", ["RGB", "BGR", "GRAY", "ANY_DATA"])
+@with_each("adjust", [True, False])
+@with_each("cut", [False, True])
+@with_each("fast", [False, True])
 def test_pixels_are_those_of_other_decoders(output_type: str, adjust: bool, cut: bool, fast: bool) -> None:
     files = oriented_files(seed=cut)
     sizes = read_headers(batch(files)).sizes(adjust)

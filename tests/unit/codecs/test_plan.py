@@ -13,6 +13,7 @@ from dali_lab.codecs.headers import Headers
 from dali_lab.codecs.plan import GPU, Wanted, plan, route
 from dali_lab.kernels.cpu import header_table as of
 from dali_lab.kernels.cpu.header_table import Header
+from tests.together import with_each
 
 COLOR = Header(of.JPEG, 3)
 TURNED = COLOR._replace(orientation=6)
@@ -61,7 +62,7 @@ ROUTES: list[tuple[Header, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("header", "wanted", "expected"), ROUTES)
+@with_each(("header", "wanted", "expected"), ROUTES)
 def test_routes(header: Header, wanted: dict[str, Any], expected: str) -> None:
     asked = {name: value for name, value in wanted.items() if name != "in_part"}
     found = route(header, Wanted(**asked), in_part=wanted.get("in_part", False))

@@ -10,6 +10,7 @@ import pytest
 from dali_lab.codecs.headers import read_headers
 from dali_lab.codecs.random_window import crop_windows
 from dali_lab.kernels.streams import GeneratorState
+from tests.together import with_each
 from tests.unit.codecs import oracle, pictures
 from tests.unit.codecs.decoding import batch as encoded
 from tests.unit.codecs.decoding import decode
@@ -33,8 +34,8 @@ def dali_windows(sizes: np.ndarray, seed: int, batches: int, **arguments: Any) -
     return found
 
 
-@pytest.mark.parametrize("largest", [4, 60, 900, 12000])
-@pytest.mark.parametrize(
+@with_each("largest", [4, 60, 900, 12000])
+@with_each(
     "arguments",
     [
         {},

@@ -11,6 +11,7 @@ import soundfile
 from dali_lab.codecs import audio, waves
 from dali_lab.model.batch import Batch
 from dali_lab.types import FLOAT, INT16
+from tests.together import with_each
 
 ENCODINGS = ("PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW")
 PLAIN = {"PCM_U8", "PCM_16", "PCM_32", "FLOAT"}
@@ -36,10 +37,10 @@ def ours(file: bytes, dtype: type, downmix: bool) -> tuple[np.ndarray, float] | 
     return out.array(0), float(table[0, waves.RATE])
 
 
-@pytest.mark.parametrize("downmix", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.int16])
-@pytest.mark.parametrize("channels", [1, 2, 3])
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@with_each("downmix", [False, True])
+@with_each("dtype", [np.float32, np.int16])
+@with_each("channels", [1, 2, 3])
+@with_each("encoding", ENCODINGS)
 def test_equals_libsndfile(encoding: str, channels: int, dtype: type, downmix: bool) -> None:
     file = wave(encoding, channels)
     found = ours(file, dtype, downmix)

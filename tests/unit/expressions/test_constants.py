@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dali_lab
+from tests.together import with_each
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
 
@@ -57,7 +58,7 @@ def outcome(engine: Any, make: Any) -> tuple[str, str, list[Any]]:
     return output.dtype.name, output.layout(), [np.array(output.at(index)).tolist() for index in range(2)]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@with_each("form", FORMS)
 def test_constant_as_an_output(form: str) -> None:
     assert outcome(dali_lab, FORMS[form]) == outcome(dali, FORMS[form])
 

@@ -28,7 +28,7 @@ from dali_lab.studio.document.graph_document import checked
 from dali_lab.studio.document.validation import check
 from tests.unit.formats.strategies import finished_graphs
 
-SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def narrowed(graph: Graph) -> Graph:

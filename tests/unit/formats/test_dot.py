@@ -21,7 +21,7 @@ from dali_lab.graph.graph import Edge, Graph, Node
 from tests.programs import LIMIT, run_python
 from tests.unit.formats.strategies import graphs
 
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 needs_dot = pytest.mark.skipif(not shutil.which("dot"), reason="Graphviz is not installed")
 
 

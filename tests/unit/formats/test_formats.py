@@ -28,7 +28,7 @@ from tests.benchmarks.loaders import import_torchvision, missing
 from tests.unit.formats.strategies import graphs
 from tests.unit.formats.test_python_code import example
 
-SETTINGS = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("ending", [".dali.json", ".json", ".dali", ".py", ".png", ".html"])

@@ -19,10 +19,11 @@ from dali_lab.formats.json import graph_file as json_file
 from dali_lab.graph.graph import Edge, Graph, Node, same_values
 from dali_lab.graph.verification import problems
 from dali_lab.model.references import PythonReference
+from tests.together import with_each
 from tests.unit.formats.strategies import graphs
 
 SCHEMA = json.loads(json_file.SCHEMA_FILE.read_text())
-SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def batches() -> list[np.ndarray]:
@@ -191,7 +192,7 @@ def test_names_that_look_like_references(name: str) -> None:
     assert json_file.loads(json_file.dumps(graph)) == graph
 
 
-@pytest.mark.parametrize(
+@with_each(
     "value",
     [
         math.nan,
@@ -234,7 +235,7 @@ def test_a_constant_keeps_its_type() -> None:
 GRAPH_1 = '{"format": "dali-lab/graph", "version": 1, "nodes": '
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("text", "words"),
     [
         ("", "empty"),

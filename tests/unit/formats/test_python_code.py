@@ -25,7 +25,7 @@ from dali_lab.model.references import PythonReference
 from tests.programs import run_python
 from tests.unit.formats.strategies import IDENTIFIERS, finished_graphs
 
-SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 ROOT = str(Path(dali_lab.__file__).parents[1])
 

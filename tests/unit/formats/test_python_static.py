@@ -16,10 +16,11 @@ from dali_lab.formats.python import tracing as python_import
 from dali_lab.formats.python import writer as python_code
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.model.references import PythonReference
+from tests.together import with_each
 from tests.unit.formats.strategies import finished_graphs
 from tests.unit.formats.test_python_code import example, traced
 
-SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @SETTINGS
@@ -108,7 +109,7 @@ def p():
 """
 
 
-@pytest.mark.parametrize(
+@with_each(
     "line",
     [
         "__import__('os').system('true')",

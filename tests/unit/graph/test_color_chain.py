@@ -13,6 +13,7 @@ from dali_lab import Pipeline, fn, types
 from dali_lab.errors import OperatorError
 from dali_lab.graph.passes import optimized
 from dali_lab.schema.samples import picture
+from tests.together import with_each
 
 Definition = Callable[[Any], Any]
 PICTURES = [picture(height, width, seed=height) for height, width in ((31, 40), (40, 33), (1, 1), (37, 29))]
@@ -73,7 +74,7 @@ def chain(number: int) -> Definition:
     return define
 
 
-@pytest.mark.parametrize("number", range(20))
+@with_each("number", range(20))
 def test_random_chains(number: int) -> None:
     define = chain(number)
     graph = optimized(build(define, PICTURES, "HWC", optimize=False).graph)

@@ -14,6 +14,7 @@ from dali_lab.formats import dumps, loads
 from dali_lab.graph.verification import problems
 from dali_lab.model.errors import ArgumentError, FormatError
 from dali_lab.pipeline.pipeline import Pipeline
+from tests.together import with_each
 
 HUGE = 9223372036854775296
 WRONG: list[tuple[str, Any]] = [
@@ -58,7 +59,7 @@ def test_graph_files_with_wrong_settings(tmp_path: Path, name: str, value: Any, 
     assert name in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("name", "value"), WRONG)
+@with_each(("name", "value"), WRONG)
 def test_programs_with_wrong_settings(name: str, value: Any) -> None:
     arguments: dict[str, Any] = {"batch_size": 1, "num_threads": 1, "device_id": None}
     with pytest.raises(ArgumentError, match=name) as caught:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 from dali_lab import Pipeline, fn, types
 from dali_lab.errors import OperatorError
 from dali_lab.graph.passes import optimized
+from tests.together import with_each
 
 Definition = Callable[[Any], Any]
 GENERATOR = np.random.default_rng(7)
@@ -82,8 +82,8 @@ def chain(number: int) -> Definition:
     return define
 
 
-@pytest.mark.parametrize("layout", DATA)
-@pytest.mark.parametrize("number", range(8))
+@with_each("layout", DATA)
+@with_each("number", range(8))
 def test_random_chains(number: int, layout: str) -> None:
     define = chain(number)
     graph = optimized(build(define, DATA[layout], layout, optimize=False).graph)
@@ -91,7 +91,7 @@ def test_random_chains(number: int, layout: str) -> None:
     assert_same(define, layout)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "define",
     [
         lambda x: fn.flip(
@@ -103,7 +103,7 @@ def test_random_chains(number: int, layout: str) -> None:
         lambda x: fn.flip(fn.flip(x), horizontal=0, vertical=1),
     ],
 )
-@pytest.mark.parametrize("layout", DATA)
+@with_each("layout", DATA)
 def test_other_arguments(define: Definition, layout: str) -> None:
     assert_same(define, layout)
 

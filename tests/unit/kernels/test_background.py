@@ -17,6 +17,7 @@ from dali_lab.kernels.cpu.header_table import COLUMNS, FORMAT, JPEG
 from dali_lab.kernels.cpu.memory import as_python, rows
 from dali_lab.studio import warming
 from tests.programs import run_python
+from tests.together import with_each
 from tests.unit.compilations import NOTED
 
 _RUN = f"""
@@ -117,7 +118,7 @@ def test_a_process_that_dies(monkeypatch: pytest.MonkeyPatch) -> None:
     assert background.ready(random_window._draw, table)
 
 
-@pytest.mark.parametrize("case", range(60))
+@with_each("case", range(60))
 def test_the_resize_in_numpy(case: int) -> None:
     rng = np.random.default_rng(case)
     frames, height, width = int(rng.integers(1, 3)), int(rng.integers(1, 300)), int(rng.integers(8, 300))

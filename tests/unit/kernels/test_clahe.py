@@ -7,9 +7,9 @@ from typing import Any
 import cv2
 import numpy as np
 import numpy.typing as npt
-import pytest
 
 from dali_lab.kernels.cpu.clahe import clahe
+from tests.together import with_each
 
 Picture = npt.NDArray[np.uint8]
 
@@ -32,7 +32,7 @@ def _by_opencv(picture: Picture, tiles: tuple[int, int], clip: float, luma: bool
     return cv2.cvtColor(lab, cv2.COLOR_LAB2RGB)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@with_each("seed", range(40))
 def test_any_picture(seed: int) -> None:
     random = np.random.default_rng(seed)
     height, width = random.integers(1, 70, 2)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dali_lab.kernels.cpu.convolve import gaussian_windows, separable_convolution
+from tests.together import with_each
 from tests.unit.kernels.oracle import Array, addresses, dali, difference, table
 
 from nvidia.dali import fn, types  # isort: skip
@@ -46,8 +47,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("sigma", "window"), CASES)
-@pytest.mark.parametrize("dtypes", [(np.uint8, np.uint8), (np.uint8, np.float32), (np.float32, np.float32)])
+@with_each(("sigma", "window"), CASES)
+@with_each("dtypes", [(np.uint8, np.uint8), (np.uint8, np.float32), (np.float32, np.float32)])
 def test_blur_is_equal(dtypes: Any, sigma: list[float], window: list[int]) -> None:
     images = pictures(dtypes[0])
     kind = types.FLOAT if dtypes[1] is np.float32 else types.UINT8

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dali_lab.kernels.cpu.erase import erase, erase_regions
+from tests.together import with_each
 from tests.unit.kernels.oracle import Array, addresses, dali, difference, table
 
 from nvidia.dali import fn  # isort: skip
@@ -45,9 +46,9 @@ CASES: list[tuple[list[float], list[float], tuple[int, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("anchor", "shape", "axes"), CASES)
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32])
-@pytest.mark.parametrize("fill", [[7.6], [7.6, 8.0, 9.5]])
+@with_each(("anchor", "shape", "axes"), CASES)
+@with_each("dtype", [np.uint8, np.int16, np.float32])
+@with_each("fill", [[7.6], [7.6, 8.0, 9.5]])
 def test_erase_is_equal(fill: list[float], dtype: Any, anchor: Any, shape: Any, axes: Any) -> None:
     images = pictures(dtype)
     want = dali(lambda d: fn.erase(d, anchor=anchor, shape=shape, axes=list(axes), fill_value=fill), images, "HWC")

@@ -26,6 +26,7 @@ from dali_lab.kernels.cpu import (
     wave,
 )
 from dali_lab.kernels.cpu.memory import like, rows
+from tests.together import with_each
 
 Array = np.ndarray[Any, Any]
 
@@ -55,7 +56,7 @@ def _picture(rng: np.random.Generator, frames: int, height: int, width: int) -> 
     return rng.integers(0, 256, (frames, height, width, 3)).astype(np.uint8)
 
 
-@pytest.mark.parametrize("case", range(30))
+@with_each("case", range(30))
 def test_resize(case: int) -> None:
     rng = np.random.default_rng(case)
     frames, height, width = int(rng.integers(1, 3)), int(rng.integers(1, 200)), int(rng.integers(8, 200))
@@ -88,8 +89,8 @@ def _any_kind(rng: np.random.Generator, case: int, dtype: Any) -> tuple[Array, A
     return sample.astype(dtype), rows([region[2:] + region[:2] if case % 3 == 0 else region], np.float32)
 
 
-@pytest.mark.parametrize("types", _TYPES)
-@pytest.mark.parametrize("case", range(10))
+@with_each("types", _TYPES)
+@with_each("case", range(10))
 def test_resize_of_any_kind(case: int, types: Any) -> None:
     rng = np.random.default_rng(case)
     sample, region = _any_kind(rng, case, types[0])
@@ -132,7 +133,7 @@ def test_debayer(algorithm: int, dtype: Any) -> None:
         _compare(debayer._debayer, debayer._before_compiled, raw, outputs, *tables)
 
 
-@pytest.mark.parametrize("case", range(40))
+@with_each("case", range(40))
 def test_warp(case: int) -> None:
     rng = np.random.default_rng(case)
     frames, height, width = (int(n) for n in rng.integers(1, (3, 90, 90)))
@@ -149,8 +150,8 @@ def test_warp(case: int) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("types", [(np.uint8, np.uint8), (np.uint8, np.float32), (np.float32, np.float32)])
-@pytest.mark.parametrize("case", range(8))
+@with_each("types", [(np.uint8, np.uint8), (np.uint8, np.float32), (np.float32, np.float32)])
+@with_each("case", range(8))
 def test_blur(case: int, types: Any) -> None:
     rng = np.random.default_rng(case)
     source = rng.uniform(-5 if types[0] is np.float32 else 0, 255, (*rng.integers(1, (3, 40, 40)), case % 4 + 1))
@@ -221,7 +222,7 @@ def test_powers_of_spectra(case: int) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("case", range(60))
+@with_each("case", range(60))
 def test_copies(case: int) -> None:
     rng = np.random.default_rng(case)
     ndim, item = case % 5, [np.uint8, np.uint32][case % 2]

@@ -11,6 +11,7 @@ import pytest
 from dali_lab.kernels.cpu import normalize, warp
 from dali_lab.model.batch import Batch
 from dali_lab.types import FLOAT, UINT8
+from tests.together import with_each
 
 Array = np.ndarray[Any, Any]
 SIZES = ((1, 1), (2, 2), (9, 31), (64, 300), (3, 8), (50, 47))
@@ -47,8 +48,8 @@ MATRICES = {
 }
 
 
-@pytest.mark.parametrize("name", MATRICES)
-@pytest.mark.parametrize("fill", [None, ((7.6,),), ((-3.0, 300.0, 12.5),)])
+@with_each("name", MATRICES)
+@with_each("fill", [None, ((7.6,),), ((-3.0, 300.0, 12.5),)])
 def test_warp(name: str, fill: Any) -> None:
     data = pictures()
     shapes = np.array([(40, 44, 3), (1, 1, 3), (300, 7, 3), (11, 300, 3), (5, 5, 3), (20, 600, 3)], np.int64)

@@ -11,6 +11,7 @@ import pytest
 
 from dali_lab.kernels.cpu.borders import BORDERS
 from dali_lab.kernels.cpu.remap import remap, warp_perspective
+from tests.together import with_each
 from tests.unit.kernels.oracle import addresses
 
 _FLAGS = {1: cv2.INTER_NEAREST, 2: cv2.INTER_LINEAR, 4: cv2.INTER_CUBIC, 8: cv2.INTER_LANCZOS4}
@@ -25,8 +26,8 @@ def _picture(random: np.random.Generator, dtype: Any, channels: int) -> npt.NDAr
     return random.integers(limits.min, limits.max, shape, dtype, endpoint=True)
 
 
-@pytest.mark.parametrize("taps", [1, 2, 4])
-@pytest.mark.parametrize("border", BORDERS)
+@with_each("taps", [1, 2, 4])
+@with_each("border", BORDERS)
 def test_projections(taps: int, border: str) -> None:
     """Moderate ones: beyond the horizon, where depths change their sign, positions are as good as undefined."""
     random = np.random.default_rng(taps)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dali_lab.kernels.cpu.resample import CUBIC, GAUSSIAN, LANCZOS3, LINEAR, NN, TRIANGULAR, resize
+from tests.together import with_each
 from tests.unit.kernels.oracle import Array, addresses, dali, difference, table
 
 from nvidia.dali import fn, types  # isort: skip
@@ -42,9 +43,9 @@ def pictures(rng: np.random.Generator, channels: int, dtype: Any) -> list[Array]
     return [rng.integers(0, 256, (*size, channels)).astype(dtype) for size in SIZES]
 
 
-@pytest.mark.parametrize("antialias", [True, False])
-@pytest.mark.parametrize("filter_code", list(INTERPOLATION))
-@pytest.mark.parametrize("size", [(1, 1), (3, 7), (40, 33), (90, 11)])
+@with_each("antialias", [True, False])
+@with_each("filter_code", list(INTERPOLATION))
+@with_each("size", [(1, 1), (3, 7), (40, 33), (90, 11)])
 def test_uint8_is_equal(filter_code: int, antialias: bool, size: tuple[int, int]) -> None:
     images = pictures(np.random.default_rng(1), 3, np.uint8)
     how = {"size": list(size), "interp_type": INTERPOLATION[filter_code], "antialias": antialias}
@@ -79,10 +80,8 @@ def test_other_dtypes(dtype: Any) -> None:
     assert difference(got, want) == 0
 
 
-@pytest.mark.parametrize("filter_code", [LINEAR, CUBIC, GAUSSIAN, LANCZOS3])
-@pytest.mark.parametrize(
-    "roi", [(3.25, 4.5, 20.75, 11.0), (25.0, 14.5, 2.5, 3.25), (-3.0, -2.0, 34.0, 19.5), (7.0, 15.0, 9.0, 2.0)]
-)
+@with_each("filter_code", [LINEAR, CUBIC, GAUSSIAN, LANCZOS3])
+@with_each("roi", [(3.25, 4.5, 20.75, 11.0), (25.0, 14.5, 2.5, 3.25), (-3.0, -2.0, 34.0, 19.5), (7.0, 15.0, 9.0, 2.0)])
 def test_regions_and_flips(filter_code: int, roi: tuple[float, ...]) -> None:
     rng = np.random.default_rng(5)
     images = [rng.integers(0, 256, (30, 17, 3)).astype(np.uint8)]
@@ -166,8 +165,8 @@ def test_nothing_is_written_for_empty_samples() -> None:
     assert (out == 7).all()
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint16])
-@pytest.mark.parametrize("size", [(74, 80), (20, 80), (10, 111), (37, 20), (148, 20)])
+@with_each("dtype", [np.uint8, np.int16, np.uint16])
+@with_each("size", [(74, 80), (20, 80), (10, 111), (37, 20), (148, 20)])
 def test_halves_go_where_dali_sends_them(size: tuple[int, int], dtype: Any) -> None:
     """Small even numbers, so that many sums end in one half; in either order of passes, with columns at both ends."""
     rng = np.random.default_rng(10)

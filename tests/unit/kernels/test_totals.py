@@ -6,13 +6,13 @@ import itertools
 from typing import Any
 
 import numpy as np
-import pytest
 
 from dali_lab.kernels.cpu.extremes import LARGEST, LEAST, extremes
 from dali_lab.kernels.cpu.memory import like, rows
 from dali_lab.kernels.cpu.standardize import standardize
 from dali_lab.kernels.cpu.totals import FEW, SPREAD, SQUARES, SUM, accumulate, exact, levels
 from dali_lab.model.batch import Batch
+from tests.together import with_each
 
 SHAPES = {
     1: [(1,), (7,), (511,), (3000,)],
@@ -62,8 +62,8 @@ def in_order(terms: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     return halved(terms.transpose(*axes, *kept).reshape(*extents, -1), extents)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
-@pytest.mark.parametrize(("ndim", "axes"), CASES)
+@with_each("dtype", [np.uint8, np.float32])
+@with_each(("ndim", "axes"), CASES)
 def test_totals(ndim: int, axes: tuple[int, ...], dtype: Any) -> None:
     arrays = ragged(ndim, dtype)
     data = Batch.of(arrays)
@@ -92,7 +92,7 @@ def test_totals(ndim: int, axes: tuple[int, ...], dtype: Any) -> None:
         np.testing.assert_array_equal(flat(out.arrays()), flat([pick(a, axis=axes, keepdims=True) for a in arrays]))
 
 
-@pytest.mark.parametrize(("ndim", "axes"), CASES)
+@with_each(("ndim", "axes"), CASES)
 def test_standardized(ndim: int, axes: tuple[int, ...]) -> None:
     arrays = ragged(ndim, np.float32)
     data = Batch.of(arrays)

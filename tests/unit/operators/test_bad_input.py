@@ -18,6 +18,7 @@ from dali_lab import DaliLabError
 from dali_lab.model import dtypes
 from dali_lab.schema import Arg, Case, PerSample, all_operators, find_operator
 from tests.conformance.harness import argument, declared, expanded, run
+from tests.together import with_each
 
 CASES = {
     name: declared(name)[0] for name, operator in all_operators().items() if not operator.source and declared(name)
@@ -46,7 +47,7 @@ def refused(error: BaseException, *words: str) -> None:
         assert word in str(error)
 
 
-@pytest.mark.parametrize("name", CASES)
+@with_each("name", CASES)
 def test_constants_are_held_to_what_is_declared(name: str) -> None:
     case = CASES[name]
     for arg in find_operator(name).argument_table.values():
@@ -60,7 +61,7 @@ def test_constants_are_held_to_what_is_declared(name: str) -> None:
             refused(caught.value, name, arg.name, "many" if value == "many" else f"{value:g}")
 
 
-@pytest.mark.parametrize("name", CASES)
+@with_each("name", CASES)
 def test_values_of_nodes_are_held_to_what_is_declared(name: str) -> None:
     """For arguments that the operator's first case connects, or gives as constants that may be connected."""
     case = CASES[name]
@@ -76,7 +77,7 @@ def test_values_of_nodes_are_held_to_what_is_declared(name: str) -> None:
             refused(caught.value, name, key)
 
 
-@pytest.mark.parametrize("name", CASES)
+@with_each("name", CASES)
 def test_only_declared_choices_and_lengths_are_taken(name: str) -> None:
     case = CASES[name]
     for arg in find_operator(name).argument_table.values():
@@ -101,7 +102,7 @@ def has_elements(value: Any) -> bool:
     return not isinstance(value, dtypes.DALIDataType) or dtypes.has_elements(value)
 
 
-@pytest.mark.parametrize("name", CASES)
+@with_each("name", CASES)
 def test_arguments_that_are_missing_or_misspelt_are_named(name: str) -> None:
     case = CASES[name]
     for arg in find_operator(name).argument_table.values():
@@ -117,7 +118,7 @@ def test_arguments_that_are_missing_or_misspelt_are_named(name: str) -> None:
                 run(dali_lab, name, Case(case.inputs, {**case.arguments, arg.name[0] + arg.name: 1}))
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.inputs])
+@with_each("name", [name for name, case in CASES.items() if case.inputs])
 def test_only_declared_types_layouts_and_dimensions_are_taken(name: str) -> None:
     case = CASES[name]
     inputs = expanded(case.inputs, case.batch_size)
@@ -172,7 +173,7 @@ def fed(batches: list[Batch], layout: str) -> Any:
     return dali_lab.fn.external_source(source=lambda: next(source), **({"layout": layout} if layout else {}))
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.inputs])
+@with_each("name", [name for name, case in CASES.items() if case.inputs])
 def test_a_pipeline_goes_on_after_bad_samples(name: str) -> None:
     case = CASES[name]
     inputs = expanded(case.inputs, case.batch_size)
@@ -211,7 +212,7 @@ def contents(outputs: Any) -> Batch:
     return [np.array(output.at(index)) for output in outputs for index in range(len(output))]
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.inputs])
+@with_each("name", [name for name, case in CASES.items() if case.inputs])
 def test_other_dimensions_are_refused_or_taken(name: str) -> None:
     case = CASES[name]
     inputs = expanded(case.inputs, case.batch_size)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dali_lab.schema import samples
+from tests.together import with_each
 from tests.unit.operators.running import outputs, per_sample
 
 PADDING = {"replicate": "edge", "reflect": "symmetric", "reflect_101": "reflect", "wrap": "wrap"}
@@ -38,9 +39,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("name", ["dilate", "erode"])
-@pytest.mark.parametrize("border", ["constant", *PADDING])
-@pytest.mark.parametrize(("size", "anchor"), CASES)
+@with_each("name", ["dilate", "erode"])
+@with_each("border", ["constant", *PADDING])
+@with_each(("size", "anchor"), CASES)
 def test_is_the_extreme_of_each_window(name: str, border: str, size: Any, anchor: Any) -> None:
     images = samples.pictures()[0]
     results = outputs(f"experimental.{name}", (images, "HWC"), mask_size=size, anchor=anchor, border_mode=border)

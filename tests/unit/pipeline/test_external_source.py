@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import dali_lab
+from tests.together import with_each
 
 try:
     import nvidia.dali as oracle
@@ -114,7 +115,7 @@ MODES: dict[str, Callable[[Any], dict[str, Any]]] = {
 
 
 @needs_dali
-@pytest.mark.parametrize("mode", MODES)
+@with_each("mode", MODES)
 def test_agrees_with_dali(mode: str) -> None:
     assert epochs(dali_lab, MODES[mode], 9) == epochs(oracle, MODES[mode], 9)
 

@@ -16,7 +16,8 @@ IMAGES = [np.random.default_rng(index).integers(0, 256, shape, np.uint8) for ind
 
 
 def invert(out: Any, image: Any) -> None:
-    out[:] = 255 - image[:]
+    for i, j, k in np.ndindex(image.shape):
+        out[i, j, k] = 255 - image[i, j, k]
 
 
 def invert_batch(outs: Any, images: Any) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.files import numbered_files
+from tests.together import with_each
 
 torch = pytest.importorskip("torch")
 
@@ -103,12 +104,12 @@ def run(engine: Any, pipelines: list[Any], count: int = 4, **options: Any) -> li
 
 
 @needs_dali
-@pytest.mark.parametrize("policy", ["FILL", "DROP", "PARTIAL"])
-@pytest.mark.parametrize("pad", [False, True])
-@pytest.mark.parametrize("auto_reset", [False, True])
-@pytest.mark.parametrize("shards", [1, 2, 3])
-@pytest.mark.parametrize("stick", [False, True])
-@pytest.mark.parametrize("batch_size", [2, 4])
+@with_each("policy", ["FILL", "DROP", "PARTIAL"])
+@with_each("pad", [False, True])
+@with_each("auto_reset", [False, True])
+@with_each("shards", [1, 2, 3])
+@with_each("stick", [False, True])
+@with_each("batch_size", [2, 4])
 def test_readers(
     folder: Path, policy: str, pad: bool, auto_reset: bool, shards: int, stick: bool, batch_size: int
 ) -> None:
@@ -135,10 +136,10 @@ def test_shuffled_shards(folder: Path, prepare: bool) -> None:
 
 
 @needs_dali
-@pytest.mark.parametrize("policy", ["FILL", "DROP", "PARTIAL"])
-@pytest.mark.parametrize("padded", [False, True])
-@pytest.mark.parametrize("size", [4, 7, 8, 13])
-@pytest.mark.parametrize("count", [1, 2])
+@with_each("policy", ["FILL", "DROP", "PARTIAL"])
+@with_each("padded", [False, True])
+@with_each("size", [4, 7, 8, 13])
+@with_each("count", [1, 2])
 def test_sizes(folder: Path, policy: str, padded: bool, size: int, count: int) -> None:
     def rows(engine: Any) -> Any:
         pipelines = [reading(engine, folder, pad_last_batch=padded) for _ in range(count)]

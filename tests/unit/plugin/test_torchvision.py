@@ -14,6 +14,7 @@ import dali_lab.experimental.torchvision as dv
 import dali_lab.experimental.torchvision.v2.functional as functional
 from dali_lab import private_names
 from tests.benchmarks.loaders import import_torchvision
+from tests.together import with_each
 
 
 class _Torchvision:
@@ -231,7 +232,7 @@ def test_sequences_take_one_draw(images: Images) -> None:
     assert len({sequence[0, 1, 0, 0].item() for sequence in flipped}) == 2
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("make", "error", "message"),
     [
         (lambda: dv.Resize(None), ValueError, "Must provide max_size if size is None"),

@@ -9,6 +9,7 @@ import pytest
 
 from dali_lab.kernels.cpu.draws import fill_beta, fill_indices, permutation
 from dali_lab.kernels.streams import GeneratorState, open_stream
+from tests.together import with_each
 from tests.unit.random.test_streams import assert_same, filled, per_sample, run_dali
 
 dali = pytest.importorskip("nvidia.dali")
@@ -95,9 +96,9 @@ def test_beta_of_a_large_sample() -> None:
     np.testing.assert_allclose(ours[0], theirs[0], rtol=2e-6)
 
 
-@pytest.mark.parametrize("no_fixed_points", [False, True])
-@pytest.mark.parametrize("allow_repetitions", [False, True])
-@pytest.mark.parametrize("size", [1, 2, 3, 8, 513])
+@with_each("no_fixed_points", [False, True])
+@with_each("allow_repetitions", [False, True])
+@with_each("size", [1, 2, 3, 8, 513])
 def test_permutation(size: int, allow_repetitions: bool, no_fixed_points: bool) -> None:
     options = {"allow_repetitions": allow_repetitions, "no_fixed_points": no_fixed_points}
     theirs = run_dali(lambda fn: fn.batch_permutation(seed=5, **options), size, batches=3)

@@ -9,6 +9,7 @@ import pytest
 
 from dali_lab.kernels.cpu.draws import fill_coin_flip, fill_normal, fill_uniform, fill_values
 from dali_lab.kernels.streams import GeneratorState, Stream, open_stream
+from tests.together import with_each
 
 dali = pytest.importorskip("nvidia.dali")
 
@@ -58,8 +59,8 @@ def test_uniform_over_batches(seed: int) -> None:
         assert_same(filled(fill_uniform, stream, [(3, 5)] * 7, -full, full, dtype=np.float32), samples)
 
 
-@pytest.mark.parametrize("dtype", REALS + INTEGERS)
-@pytest.mark.parametrize("bounds", [(-1.0, 1.0), (0.7, 3.9), (-2.5, 1000.7), (3e9, 1e20)])
+@with_each("dtype", REALS + INTEGERS)
+@with_each("bounds", [(-1.0, 1.0), (0.7, 3.9), (-2.5, 1000.7), (3e9, 1e20)])
 def test_uniform_dtypes_and_ranges(dtype: str, bounds: tuple[float, float]) -> None:
     kind = getattr(dali.types, dtype)
     theirs = run_dali(lambda fn: fn.random.uniform(seed=11, shape=[40], range=list(bounds), dtype=kind), 3)[0]

@@ -12,6 +12,7 @@ import pytest
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.readers import shuffling
 from dali_lab.operators.readers.order import ReaderOrder
+from tests.together import with_each
 
 dali = pytest.importorskip("nvidia.dali")
 
@@ -57,7 +58,7 @@ def combinations() -> Any:
 CASES = list(combinations())
 
 
-@pytest.mark.parametrize("case", CASES[::4], ids=str)
+@with_each("case", CASES[::4])
 def test_three_epochs(case: dict[str, Any]) -> None:
     check(**case)
 
@@ -94,9 +95,9 @@ def test_long_lists(size: int, mode: dict[str, Any]) -> None:
     assert [order.next_batch(5000).tolist() for _ in range(15)] == theirs
 
 
-@pytest.mark.parametrize("mode", [*MODES, {"shuffle_after_epoch": True, "parts": np.array([9, 0, 4, 12])}])
-@pytest.mark.parametrize("checkpointing", [False, True])
-@pytest.mark.parametrize("taken", [0, 1, 5, 40])
+@with_each("mode", [*MODES, {"shuffle_after_epoch": True, "parts": np.array([9, 0, 4, 12])}])
+@with_each("checkpointing", [False, True])
+@with_each("taken", [0, 1, 5, 40])
 def test_going_on_from_a_state(mode: dict[str, Any], checkpointing: bool, taken: int) -> None:
     options = {"num_shards": 3, "shard_id": 1, "pad_last_batch": True, "checkpointing": checkpointing, **mode}
     order = ReaderOrder(25, seed=4, **options)

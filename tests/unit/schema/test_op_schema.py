@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dali_lab import backend, fn, ops
+from tests.together import with_each
 
 oracle = pytest.importorskip("nvidia.dali.backend")
 NAMES = ["Resize", "readers__File", "random__Uniform", "Cat", "ElementExtract", "decoders__Image"]
@@ -45,7 +46,7 @@ def test_operators_know_their_schema() -> None:
     assert fn.file_reader._schema_name == "FileReader"
 
 
-@pytest.mark.parametrize("name", backend.RegisteredCPUOps())
+@with_each("name", backend.RegisteredCPUOps())
 def test_every_operator_describes_its_arguments(name: str) -> None:
     schema = backend.GetSchema(name)
     for argument in schema.GetArgumentNames(include_hidden=True):

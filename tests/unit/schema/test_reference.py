@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import inspect
 
-import pytest
-
 from dali_lab.schema import all_operators, find_operator
 from dali_lab.schema.reference import docstring
+from tests.together import with_each
 
 
-@pytest.mark.parametrize("name", [name for name, operator in all_operators().items() if not operator.hidden])
+@with_each("name", [name for name, operator in all_operators().items() if not operator.hidden])
 def test_help_is_complete(name: str) -> None:
     operator = find_operator(name)
     text = docstring(operator)
@@ -27,7 +26,7 @@ def test_help_is_complete(name: str) -> None:
     assert all(repr(device) in text[text.rindex("\ndevice : ") :].split("\n")[1] for device in operator.devices)
 
 
-@pytest.mark.parametrize("name", [name for name, operator in all_operators().items() if not operator.hidden])
+@with_each("name", [name for name, operator in all_operators().items() if not operator.hidden])
 def test_help_says_what_goes_in_and_out(name: str) -> None:
     """Inputs with their layouts, outputs, and of each argument the range, the unit and the default."""
     operator = find_operator(name)
@@ -46,7 +45,7 @@ def test_help_says_what_goes_in_and_out(name: str) -> None:
         assert arg.required or "default" in entry[0] or "optional" in entry[0]
 
 
-@pytest.mark.parametrize("name", [name for name, operator in all_operators().items() if not operator.beyond_dali])
+@with_each("name", [name for name, operator in all_operators().items() if not operator.beyond_dali])
 def test_what_is_not_equal_is_said(name: str) -> None:
     operator = find_operator(name)
     if any(case.tolerance or case.fraction for case in operator.cases()):

@@ -16,6 +16,7 @@ from dali_lab.studio.document.graph_document import empty_document
 from dali_lab.studio.document.validation import check
 from dali_lab.studio.errors import about
 from dali_lab.studio.protocol.documents import GraphNode
+from tests.together import with_each
 
 NEUTRAL = {
     "cache": "keeps what comes in and hands it on",
@@ -82,7 +83,7 @@ def test_a_new_node_runs_and_shows_its_effect(name: str, tmp_path: Path, monkeyp
     assert changed or name in NEUTRAL
 
 
-@pytest.mark.parametrize("name", [name for name, op in all_operators().items() if op.source and not op.hidden])
+@with_each("name", [name for name, op in all_operators().items() if op.source and not op.hidden])
 def test_a_new_reader_has_samples_or_waits_for_its_data(name: str) -> None:
     operator = all_operators()[name]
     node: GraphNode = {"op": name, "device": "cpu", "arguments": start_arguments(operator)}

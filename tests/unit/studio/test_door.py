@@ -25,6 +25,7 @@ from dali_lab.studio.server.log import Kinds, LibraryLog
 from dali_lab.studio.server.routes import EDITOR
 from dali_lab.studio.session import Session
 from tests.proxy import Proxy
+from tests.together import with_each
 from tests.unit.studio.attacker import PATIENCE, Attacker, serve
 
 if TYPE_CHECKING:
@@ -53,13 +54,13 @@ def attacker(server: AppServer) -> Attacker:
     return Attacker(server)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "path",
     ["/", "/gallery", "/autoload.js", "/gallery/autoload.js", "/metadata", "/gallery/metadata", "/favicon.ico",
      "/static/js/bokeh.min.js", "/static/extensions/panel/panel.min.js", BUNDLE_PATH, "/nothing", "//", "/ws",
      "/gallery/ws", "/static/../../etc/passwd"],
 )  # fmt: skip
-@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
+@with_each("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
 def test_nothing_answers_without_the_token(attacker: Attacker, path: str, method: str) -> None:
     answer = attacker.ask(path, method)
     assert answer.status == 403

@@ -11,6 +11,7 @@ from dali_lab.schema.samples import picture as sample
 from dali_lab.studio.preview.pictures import Picture, Scale, encoded_picture, fitted, picture
 from dali_lab.studio.preview.summaries import display_scale, encoded_text, histogram, positions, summary, value_range
 from dali_lab.types import FLOAT, INT64, UINT8, UINT16
+from tests.together import with_each
 
 WHOLE = Scale(0, 255)
 
@@ -66,7 +67,7 @@ def test_shrunk_pictures_are_means_of_what_is_under_each_pixel(size: tuple[int, 
     assert np.abs(small - means).max() < 3
 
 
-@pytest.mark.parametrize(
+@with_each(
     ("shape", "layout"),
     [
         ((12, 10), "HW"), ((12, 10, 1), "HWC"), ((12, 10, 2), "HWC"), ((12, 10, 4), "HWC"), ((12, 10, 7), "HWC"),
@@ -74,9 +75,7 @@ def test_shrunk_pictures_are_means_of_what_is_under_each_pixel(size: tuple[int, 
         ((12, 10, 3), ""), ((1, 1, 3), "HWC"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize(
-    "dtype", ["uint8", "int8", "uint16", "int32", "int64", "float16", "float32", "float64", "bool"]
-)
+@with_each("dtype", ["uint8", "int8", "uint16", "int32", "int64", "float16", "float32", "float64", "bool"])
 def test_every_layout_and_dtype_gives_a_picture(shape: tuple[int, ...], layout: str, dtype: str) -> None:
     rng = np.random.default_rng(0)
     array = rng.random(shape) * (1 if dtype in ("bool",) or dtype.startswith("float") else 100)

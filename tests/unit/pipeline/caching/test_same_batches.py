@@ -142,9 +142,8 @@ def test_resumed(define: Callable[[Path], Any], root: Path, cache: str) -> None:
     second.close()
 
 
-@pytest.mark.parametrize("define", [validated, trained])
+@pytest.mark.parametrize(("define", "bad"), [(validated, [3]), (trained, [0, 1, 7]), (trained, list(range(12)))])
 @pytest.mark.parametrize("on_error", ["raise", "skip", "replace"])
-@pytest.mark.parametrize("bad", [[3], [0, 1, 7], list(range(12))])
 def test_bad_samples(define: Callable[[Path], Any], on_error: str, bad: list[int], root: Path, cache: str) -> None:
     for index, path in enumerate(sorted(root.rglob("*.jpg"))):
         if index in bad:
