@@ -16,7 +16,7 @@ copyright = "The DALI Lab developers, Apache License 2.0"
 version = release = dali_lab.__version__
 
 extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton"]
-exclude_patterns = ["_build", "jupyter_execute", "decisions/README.md", "generators"]
+exclude_patterns = ["_build", "coming-from/_names-*", "jupyter_execute", "decisions/README.md", "generators"]
 nitpicky = True
 
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline", "attrs_block"]
@@ -33,6 +33,7 @@ html_css_files = ["site.css"]
 html_extra_path = ["_extra"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_search_summary = False  # it fetches pages, which a browser does not do where they are files
 html_sidebars = {"index": [], "gallery": []}
 html_theme_options = {
     "show_prev_next": False,

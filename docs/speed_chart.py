@@ -12,10 +12,12 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328; }
 .note { font-size: 12px; fill: #59636e; }
 .bar { fill: #2f6fe4; }
 .one { stroke: #8c959f; stroke-dasharray: 3 3; }
+.page { fill: #ffffff; } /* its own, as a page may be dark where the browser is not */
 @media (prefers-color-scheme: dark) {
   text { fill: #f0f6fc; }
   .note { fill: #9198a1; }
   .bar { fill: #6ea0ff; }
+  .page { fill: #0d1117; }
 }
 """
 
@@ -35,6 +37,7 @@ def chart(found: dict[str, float]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
         'role="img" aria-label="Samples a second in times of NVIDIA DALI\'s, for ten pipelines">',
         f"<style>{STYLE}</style>",
+        '<rect class="page" width="100%" height="100%" rx="6"/>',
         f'<text class="note" x="{one:.0f}" y="16" text-anchor="middle">NVIDIA DALI</text>',
     ]
     for row, (name, ratio) in enumerate(found.items()):

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import io
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PHOTOGRAPH_BYTES = 60_000
 """A picture with more than that is kept as JPEG."""
+_PICTURE = re.compile("(data:image/svg[+]xml;base64,)([A-Za-z0-9+/=]+)")
 _OF_A_SESSION = ("application/vnd.jupyter.widget-view+json", "application/vnd.dali-lab.editor+json")
 """Data that mean something only as long as the kernel runs."""
 
@@ -74,7 +76,15 @@ def keep_outputs(path: Path) -> None:
 def _replaced(text: str, places: dict[str, str]) -> str:
     for place, shown in places.items():
         text = text.replace(place, shown)
-    return text
+    return _PICTURE.sub(lambda found: found[1] + _encoded(_replaced(_decoded(found[2]), places)), text)
+
+
+def _decoded(picture: str) -> str:
+    return base64.b64decode(picture).decode()
+
+
+def _encoded(picture: str) -> str:
+    return base64.b64encode(picture.encode()).decode()
 
 
 def _jpeg(png: str) -> str:

@@ -200,7 +200,9 @@ with pipeline:
         images = fn.flip(images)
     pipeline.set_outputs(images)
 """
-    assert not run_python("-c", text + PROGRAMS[program]).stderr.strip()
+    # From 3.12 on Python warns of every fork in a process with threads.
+    python = ("-W", "ignore:This process:DeprecationWarning", "-c")
+    assert not run_python(*python, text + PROGRAMS[program]).stderr.strip()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
