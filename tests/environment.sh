@@ -31,7 +31,7 @@ EOF
   wait "$extension" || { cat "$environment/extension.log" >&2 && return 1; }
   SKIP_JUPYTER_BUILDER=1 $install --no-deps --no-build-isolation -e .
   # What is imported here is not compiled to bytecode by three workers of the tests at the same time.
-  python -c "import nvidia.dali.experimental.dynamic, panel, torchvision, dali_lab.fn" || true
+  python -c "import dali_lab.fn, panel, torch, nvidia.dali.experimental.dynamic" || true
   [ -z "$programs" ] || wait "$programs"
   touch "$environment/ready"
 }
