@@ -66,6 +66,7 @@ class Debayer(Operator):
             "``bilinear_ocv``, ``edgeaware_ocv``, ``vng_ocv`` (for UINT8), ``gray_ocv`` (one channel, of the"
             " brightness) or ``default_npp`` (green follows red and blue). If not given, ``default_npp`` for nodes on a"
             " GPU, and ``bilinear_ocv`` for others.",
+            synonyms=tuple((name, name) for name in _ALGORITHMS),
             important=True,
         ),
     )
@@ -133,7 +134,7 @@ class Debayer(Operator):
                     yield Case(((deep, "HW"),), {"blue_position": position, "algorithm": algorithm})
         # Both devices' own algorithms agree where nothing changes.
         yield Case((([np.full((6, 8), level, np.uint8) for level in (3, 100, 255)], "HW"),), {"blue_position": (0, 1)})
-        bilinear = {"algorithm": "bilinear_ocv"}
+        bilinear = {"algorithm": "Bilinear_OCV"}
         yield Case(((raw, "HW"),), {"blue_position": (0, 1), **bilinear})
         yield Case((raw,), {"blue_position": (1,), **bilinear})
         yield Case((([array[..., None] for array in raw], "HWC"),), {"blue_position": (1, 0), **bilinear})
