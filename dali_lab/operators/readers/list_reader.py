@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 READER = (
     flag("random_shuffle", "Draw samples from a buffer of `initial_fill` samples.", important=True),
-    integer("initial_fill", 1024, "Size of the buffer that `random_shuffle` draws from.", minimum=1),
+    integer("initial_fill", 1024, "Size of the buffer that `random_shuffle` draws from.", minimum=0),
     integer("num_shards", 1, "Number of parts that the data are cut into, one for each process.", minimum=1),
     integer("shard_id", 0, "The part to read, less than `num_shards`.", minimum=0),
     flag("stick_to_shard", "Read the same part in each epoch, rather than the next one."),
