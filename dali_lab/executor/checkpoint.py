@@ -116,7 +116,11 @@ class Checkpoint:
         return cls(
             operators=first.operators,
             drawn={name: max(other.drawn.get(name, 0) for other in shards) for name in first.drawn},
-            sources={name: {"shards": [other.sources[name] for other in shards]} for name in first.sources},
+            sources={
+                name: {"shards": [other.sources[name] for other in shards], "epochs": epochs_of_iterators(shards, name)}
+                for name in first.sources
+            },
+            iterator=first.iterator,
             iteration=max(other.iteration for other in shards),
             consumed=max(other.consumed for other in shards),
             epoch=max(other.epoch for other in shards),
@@ -140,3 +144,24 @@ class Checkpoint:
         for name, op in operators.items():
             if name not in self.operators:
                 raise FormatError(f"this checkpoint is of another pipeline: it does not know '{name}' (fn.{op})")
+
+
+def epochs_of_iterators(shards: Sequence[Checkpoint], source: str) -> list[dict[str, Any]]:
+    """What the iterators over pipelines say of their epoch, for each shard; empty where none follows this source.
+
+    Raises
+    ------
+    FormatError
+        If the iterators' states are damaged.
+    """
+    found = []
+    for shard, each in enumerate(shards):
+        try:
+            epoch = json.loads(each.iterator or "{}").get("epoch")
+            if epoch is None or epoch["reader"] != source:
+                return []
+            start = epoch["starts"][str(shard)]
+            found.append({"start": start, **{name: epoch[name] for name in ("taken", "batch_size", "drop")}})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FormatError(f"the checkpoint of shard {shard} holds no state of an iterator ({error!r})") from None
+    return found

@@ -111,6 +111,7 @@ class PipelineIterator(IteratorState):
         self._enable_checkpointing = self._pipes[0].enable_checkpointing
         if any(pipeline.enable_checkpointing != self._enable_checkpointing for pipeline in self._pipes):
             raise IteratorError("must agree in enable_checkpointing", argument="pipelines")
+        self._note_start()
         if self._enable_checkpointing:
             self._restore()
             self._initial_checkpoints = self._take_checkpoints()
@@ -180,6 +181,10 @@ class PipelineIterator(IteratorState):
     def _wraps(self) -> bool:
         """Whether the last batch goes on into the next epoch."""
         return self._last_batch_policy is LastBatchPolicy.FILL and not self._last_batch_padded
+
+    @property
+    def _drops(self) -> bool:
+        return self._last_batch_policy is LastBatchPolicy.DROP
 
     def _begin_epoch_of_reader(self) -> None:
         assert self._reader_name is not None
@@ -385,6 +390,7 @@ class PipelineIterator(IteratorState):
             if pipeline.empty():
                 with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
                     pipeline.schedule_run()
+        self._note_start()
 
     def __iter__(self) -> Any:
         if self._counter != 0 and (self._ever_consumed or self._is_at_end):

@@ -30,6 +30,9 @@ class IteratorState:
     _ever_consumed: bool
     _initial_checkpoints: list[bytes]
     _in_rest: bool
+    _counter: int
+    _size: int
+    batch_size: int
 
     @property
     def _wraps(self) -> bool:
@@ -44,9 +47,36 @@ class IteratorState:
     _SIZES = ("_size_no_pad", "_initial_sizes", "_in_rest")
     """The epoch's sizes, and whether it is the rest of one that other processes began; older states are without."""
 
+    _starts: Mapping[str, list[int]]
+    """By shard the place where the epoch began in those of the reader, which are others where no batch is padded."""
+
+    @property
+    def _drops(self) -> bool:
+        """Whether incomplete batches are dropped."""
+        raise NotImplementedError
+
+    def _note_start(self) -> None:
+        """Remember where an epoch begins in those of the reader; to go on with another number of processes takes it."""
+        self._starts = {}
+        if not self._enable_checkpointing or not self._reader_name or self._wraps:
+            return
+        for pipeline in self._pipes:
+            shard, start = pipeline._reader_start(self._reader_name)
+            self._starts = {**self._starts, str(shard): start}
+
     def _state(self) -> str:
         found = {name: getattr(self, name) for name in (*self._STATE, *self._SIZES) if hasattr(self, name)}
-        return json.dumps({name: np.asarray(value).tolist() for name, value in found.items()})
+        state: dict[str, object] = {name: np.asarray(value).tolist() for name, value in found.items()}
+        if self._starts:
+            over = 0 < self._size <= self._counter
+            state["epoch"] = {
+                "reader": self._pipes[0]._reader_node(str(self._reader_name)),
+                "taken": 0 if over else self._counter,
+                "starts": self._starts,
+                "batch_size": self.batch_size,
+                "drop": self._drops,
+            }
+        return json.dumps(state)
 
     def _take_checkpoints(self) -> list[bytes]:
         state = self._state()
@@ -63,7 +93,7 @@ class IteratorState:
                     " an epoch that another number of processes began; take PARTIAL, or pad_last_batch=True",
                     argument="last_batch_policy",
                 )
-            self._in_rest = True
+            self._resume_rest()
             return
         states = [pipeline._iterator_data for pipeline in self._pipes]
         if not all(restored) or len(set(states)) != 1 or not states[0]:
@@ -76,12 +106,24 @@ class IteratorState:
             return
         try:
             found = json.loads(states[0])
+            self._starts = (found.get("epoch") or {}).get("starts", {})
             for name in (*self._STATE, *self._SIZES):
                 if hasattr(self, name) and (name in found or name in self._STATE):
                     value = found[name]
                     setattr(self, name, np.array(value, np.int64) if isinstance(value, list) else int(value))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FormatError(f"the checkpoint holds no state of an iterator like this one ({error})") from None
+
+    def _resume_rest(self) -> None:
+        """Go on with the rest of an epoch that another number of processes began, if there is one."""
+        state = json.loads(self._pipes[0]._iterator_data or "{}")
+        if self._reader_name and (state.get("epoch") or {}).get("drop", self._drops) != self._drops:
+            raise IteratorError(
+                "another number of processes goes on with incomplete batches as they were dealt with before: DROP"
+                " goes on for DROP alone",
+                argument="last_batch_policy",
+            )
+        self._in_rest = any(pipeline._in_rest for pipeline in self._pipes)
 
     def checkpoints(self) -> list[bytes]:
         """The state of each pipeline, with that of the iterator, for the argument `checkpoint` of pipelines.

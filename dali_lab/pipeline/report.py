@@ -125,6 +125,22 @@ class PipelineReport:
         """The layout that each output is expected to have, or `None`."""
         return [layout for _, _, layout in self._built().expected]
 
+    def _reader_node(self, name: str) -> str | None:
+        """The node of a reader by its name, which may be the one that NVIDIA DALI makes up."""
+        sources = self._built().sources
+        return name if name in sources else next((n for n in sources if self._dali_names.get(n) == name), None)
+
+    def _reader_start(self, name: str) -> tuple[int, list[int]]:
+        """Shard of a reader, and the place in its epochs of the next batch to be taken."""
+        state = self._built().checkpoint().sources[self._reader_node(name) or name]
+        start = state["epoch_start"] if "epoch_start" in state else [*state["then"], 0]
+        return int(self.reader_meta(name)["shard_id"]), start
+
+    @property
+    def _in_rest(self) -> bool:
+        """Whether a reader goes on with the rest of an epoch that another number of processes began."""
+        return any(getattr(source, "in_rest", False) for source in self._built().sources.values())
+
     def reader_meta(self, name: str | None = None) -> dict[str, Any]:
         """Size and shard of a reader, or of all readers by their names.
 

@@ -362,13 +362,17 @@ class ListSource(Source):
         order = self._order
         if "shards" in state:
             count = len(state["shards"])
-            rest = merged(
-                state["shards"], [self._new_order(order.size, (count, shard)) for shard in range(count)], order
-            )
+            olds = [self._new_order(order.size, (count, shard)) for shard in range(count)]
+            rest = merged(state["shards"], olds, order, state.get("epochs", ()))
         else:
             rest = RestOfEpoch.restored(state, order)
         order.begin_epoch(rest.engine, rest.epoch)
         self._rest = rest if rest.places else None
+
+    @property
+    def in_rest(self) -> bool:
+        """Whether the rest of an epoch that another number of shards began is next."""
+        return self._rest is not None
 
     def close(self) -> None:
         if self._look_ahead is not None:

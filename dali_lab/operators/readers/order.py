@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -227,6 +227,21 @@ class ReaderOrder:
         places = self._walk.next_batch(max(0, size - state[walk.RETURNED]))
         setup[walk.PAD] = int(self.pad_last_batch)
         return places, state[walk.ENGINE], epoch + 1
+
+    def drawn_since(self, start: Sequence[int], count: int, batch_size: int) -> list[int]:
+        """Places of the `count` samples that follow a point in an epoch, which has the form of ``epoch_start``.
+
+        Raises
+        ------
+        ValueError
+            If there is no such point.
+        """
+        engine, epoch, age = start
+        if not 0 <= count <= self.size + batch_size:
+            raise ValueError("the saved state of the reader is damaged")
+        self._skip_to(engine, epoch, age, batch_size)
+        sizes = [min(batch_size, count - done) for done in range(0, count, batch_size)]
+        return [place for size in sizes for place in self.next_batch(size).tolist()]
 
     def following_epoch(self, number: int) -> int:
         """The number by which an epoch begins after the rest of another one: shards begin with their own part.

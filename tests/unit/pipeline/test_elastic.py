@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -96,14 +97,55 @@ def test_checkpoints_before_the_first_batch_have_whole_epochs_behind_them(files:
         assert Counter(label for each in new for label in labels(each)) == Counter(range(COUNT))
 
 
-def test_without_padding_too(files: list[str]) -> None:
-    old = iterators(pipelines(files, 2, random_shuffle=True))
-    seen = [label for each in old for label in labels(each, 2)]
-    checkpoints = [each.checkpoints()[0] for each in old]
-    new = iterators(pipelines(files, 3, checkpoints, random_shuffle=True))
-    assert Counter(seen + [label for each in new for label in labels(each)]) == Counter(range(COUNT))
+@pytest.mark.parametrize(
+    "reader", [{}, {"random_shuffle": True, "initial_fill": 10}, {"shuffle_after_epoch": True}], ids=str
+)
+@pytest.mark.parametrize("policy", [LastBatchPolicy.PARTIAL, LastBatchPolicy.DROP])
+def test_without_padding_the_epoch_is_that_of_the_iterators(
+    policy: LastBatchPolicy, reader: dict[str, Any], files: list[str]
+) -> None:
+    """It begins in the middle of the reader's, from the second on, and may end in the one after it."""
+    for epochs, count in ((1, 1), (3, 4)):
+        old = iterators(pipelines(files, 2, **reader), policy)
+        for _ in range(epochs):
+            for each in old:
+                labels(each)
+        seen = [label for each in old for label in labels(each, count)]
+        checkpoints = [each.checkpoints()[0] for each in old]
+        new = iterators(pipelines(files, 3, checkpoints, **reader), policy)
+        batches = [list(each) for each in new]
+        assert len(set(map(len, batches))) == 1, "the processes must stay in step"
+        rest = Counter(label for each in batches for batch in each for label in batch[0]["label"].flatten().tolist())
+        left = Counter(set(range(COUNT)) - set(seen))
+        following = Counter(label for each in new for label in labels(each))
+        if policy is LastBatchPolicy.PARTIAL:
+            assert rest == left and following == Counter(range(COUNT))
+        else:
+            assert rest <= left and (left - rest).total() < 3 * SIZE, "each process drops less than a batch"
+            assert following <= Counter(range(COUNT))
+
+
+def test_policies_that_cannot_go_on_for_each_other_are_refused(files: list[str]) -> None:
+    checkpoints = []
+    for each in iterators(pipelines(files, 2)):
+        next(each)
+        checkpoints.append(each.checkpoints()[0])
     with pytest.raises(ArgumentError, match="FILL without pad_last_batch"):
-        iterators(pipelines(files, 3, checkpoints, random_shuffle=True), LastBatchPolicy.FILL)
+        iterators(pipelines(files, 3, checkpoints), LastBatchPolicy.FILL)
+    with pytest.raises(ArgumentError, match="DROP goes on for DROP alone"):
+        iterators(pipelines(files, 3, checkpoints), LastBatchPolicy.DROP)
+
+
+def test_a_state_of_iterators_that_is_damaged_is_refused(files: list[str]) -> None:
+    made = pipelines(files, 2)
+    for pipeline in made:
+        pipeline.run()
+    right = {"reader": "Reader", "starts": {"0": [1, 0, 0], "1": [1, 0, 0]}, "taken": 4, "batch_size": 4, "drop": False}
+    wrong = [{"starts": {"0": [1], "1": 3}}, {"taken": 1 << 60}, {"taken": "4"}, {"batch_size": 0}, {"starts": []}]
+    for epoch in ([], *({**right, **each} for each in wrong)):
+        state = json.dumps({"epoch": epoch})
+        with pytest.raises(FormatError):
+            pipelines(files, 3, [pipeline._get_checkpoint(state) for pipeline in made])[0].build()
 
 
 @pytest.mark.parametrize("later", [1, 2, 3, 4, 6])
