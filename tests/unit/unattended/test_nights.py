@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import fuse_disk
 from tests.programs import run_python
 from tests.unit.readers import datasets
 
@@ -415,11 +416,30 @@ def slow_files(place: Path) -> dict[str, str]:
     return {"LD_PRELOAD": str(place / "slow.so")}
 
 
+@pytest.fixture
+def fuse(place: Path) -> Iterator[dict[str, str]]:
+    """The pictures behind a file system that takes long."""
+    (place / "pictures").rename(place / "behind")
+    (place / "pictures").mkdir()
+    command = [sys.executable, fuse_disk.__file__, "behind", "pictures"]
+    with subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+        assert server.stdout is not None
+        if not server.stdout.readline():
+            pytest.skip("no FUSE file system can be mounted here")
+        try:
+            yield {}
+        finally:
+            subprocess.run(["umount", "-l", str(place / "pictures")], check=True)
+            server.terminate()
+
+
+@pytest.mark.parametrize("disk", ["slow_files", "fuse"])
 def test_a_slow_file_system_that_stops_and_comes_back(
-    place: Path, expected: list[str], slow_files: dict[str, str]
+    place: Path, expected: list[str], disk: str, request: pytest.FixtureRequest
 ) -> None:
     """Batches only come later: they are those of a run that nothing disturbs."""
-    said = run_python("-c", PROGRAM + STOPPING, cwd=place, **slow_files).stdout.split()
+    environment = request.getfixturevalue(disk)
+    said = run_python("-c", PROGRAM + STOPPING, cwd=place, **environment).stdout.split()
     assert said == [expected[0], "waits", *expected[1:]]
 
 
