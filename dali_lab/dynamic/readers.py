@@ -59,6 +59,7 @@ class Reader(Operator):
         self._shards = int(arguments.get("num_shards") or 1)
         self._stays = bool(arguments.get("stick_to_shard"))
         self._taken = 0  # runs of the pipeline in this epoch
+        self._is_in_epoch = False
         self._pipeline: Pipeline | None = None
         self._made_for: int | None = None
         self._keys: list[str] | None = None
@@ -193,17 +194,40 @@ class Reader(Operator):
 
     def _items(self, size: int | None, ctx: EvalContext | None) -> Iterator[Any]:
         """The items that are left of the epoch, without those whose samples were all left out as bad."""
-        step = size or 1
-        pipeline = self._open(step, ctx)
-        padded = pipeline.reader_meta("reader")["epoch_size_padded"]
-        whole = (self._shard + 1) * padded // self._shards - self._shard * padded // self._shards
-        while self._taken * step < whole:
+        pipeline = self._open(size or 1, ctx)
+        self._is_in_epoch = True
+        while self._left(pipeline):
             outputs = pipeline.run()
             self._taken += 1
             if len(outputs[0]):
                 yield self._wrapped(size, outputs)
+        self._end_epoch()
+
+    def _left(self, pipeline: Pipeline) -> int:
+        """Runs of the pipeline that are left of the epoch."""
+        step = pipeline.max_batch_size
+        padded = pipeline.reader_meta("reader")["epoch_size_padded"]
+        whole = (self._shard + 1) * padded // self._shards - self._shard * padded // self._shards
+        return max(0, -(-whole // step) - self._taken)
+
+    def _end_epoch(self) -> None:
+        self._is_in_epoch = False
         if not self._stays:
             self._shard = (self._shard + 1) % self._shards
+
+    def _break_off(self) -> None:
+        """End the epoch that has begun, if any; what is left of it is passed over, unread where states are kept."""
+        pipeline = self._pipeline
+        if pipeline is None or not self._is_in_epoch:
+            return
+        left = self._left(pipeline)
+        if left and self._checkpointing:
+            pipeline._go_on_from(pipeline.checkpoint())
+            pipeline._built().sources["reader"].skip_batches(left, pipeline.max_batch_size)
+        else:
+            for _ in range(left):
+                pipeline.run()
+        self._end_epoch()
 
     def _open(self, size: int, ctx: EvalContext | None, inputs: tuple[str, ...] = ()) -> Pipeline:
         """The pipeline of the reader, with inputs for the arguments of these names."""

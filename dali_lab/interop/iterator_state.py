@@ -6,11 +6,12 @@ import base64
 import json
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from dali_lab.model.errors import AssertedError, FormatError
+from dali_lab.model.errors import AssertedError, FormatError, GraphError
 from dali_lab.model.user_code import user_stacklevel
 from dali_lab.pipeline.pipeline import Pipeline
 
@@ -60,14 +61,14 @@ class IteratorState:
         self._starts = {}
         if not self._enable_checkpointing or not self._reader_name or self._wraps:
             return
-        for pipeline in self._pipes:
-            shard, start = pipeline._reader_start(self._reader_name)
-            self._starts = {**self._starts, str(shard): start}
+        with suppress(GraphError):  # the next batch has failed, so that nothing can go on from here
+            found = [pipeline._reader_start(self._reader_name) for pipeline in self._pipes]
+            self._starts = {str(shard): start for shard, start in found}
 
     def _state(self) -> str:
         found = {name: getattr(self, name) for name in (*self._STATE, *self._SIZES) if hasattr(self, name)}
         state: dict[str, object] = {name: np.asarray(value).tolist() for name, value in found.items()}
-        if self._starts:
+        if self._enable_checkpointing and self._reader_name and not self._wraps:
             over = 0 < self._size <= self._counter
             state["epoch"] = {
                 "reader": self._pipes[0]._reader_node(str(self._reader_name)),

@@ -92,7 +92,7 @@ class Reader(tn.BaseNode[dict[str, Data]]):  # type: ignore[misc, unused-ignore]
         return dict(zip(self._names, found.values() if isinstance(found, dict) else found, strict=True))
 
     def reset(self, initial_state: State | None = None) -> None:
-        """Begin the next epoch, or go on from a state.
+        """Begin the next epoch, also where the one before was broken off, or go on from a state.
 
         Raises
         ------
@@ -109,6 +109,8 @@ class Reader(tn.BaseNode[dict[str, Data]]):  # type: ignore[misc, unused-ignore]
                 self._reader._shard = shard
             except (KeyError, TypeError, ValueError) as error:
                 raise ValueError(f"this is not a state of a reader's node ({error!r})") from error
+        else:
+            self._reader._break_off()
         self._shard = self._reader._shard
         self._epoch = self._reader._epoch(self._batch_size, taken=taken)
         self._reader._open(self._batch_size or 1, None)

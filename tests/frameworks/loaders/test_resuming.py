@@ -96,6 +96,25 @@ def test_a_graph_of_nodes_goes_on_exactly(prefetch: bool, shards: int, files: li
         assert found[: len(rest)] == rest and len(rest) >= epoch, (after, len(before))
 
 
+@pytest.mark.parametrize("prefetch", [False, True])
+@pytest.mark.parametrize("states", [False, True])
+def test_a_whole_epoch_follows_one_that_was_broken_off(prefetch: bool, states: bool, files: list[str]) -> None:
+    make = functools.partial(
+        nodes_loader, files, prefetch=prefetch, enable_checkpointing=states, stick_to_shard=True, pad_last_batch=True
+    )
+    whole = make()
+    taken(iter(whole), 2)
+    batches = iter(whole)
+    before = taken(batches, 1)
+    state = whole.state_dict()
+    rest = taken(batches, COUNT)
+    assert {label for _, labels in before + rest for label in np.ravel(labels)} == set(range(COUNT))
+    if states:
+        fresh = make()
+        fresh.load_state_dict(state)
+        assert taken(iter(fresh), COUNT) == rest
+
+
 def test_nodes_have_the_names_and_the_outputs_of_nvidia_dali(files: list[str]) -> None:
     from dali_lab.experimental.dynamic.pytorch.nodes import DictMapper, Reader, ToTorch
 
