@@ -205,8 +205,8 @@ class Reader(Operator):
 
     def _left(self, pipeline: Pipeline) -> int:
         """Runs of the pipeline that are left of the epoch."""
-        step = pipeline.max_batch_size
-        padded = pipeline.reader_meta("reader")["epoch_size_padded"]
+        step = int(pipeline.max_batch_size)
+        padded = int(pipeline.reader_meta("reader")["epoch_size_padded"])
         whole = (self._shard + 1) * padded // self._shards - self._shard * padded // self._shards
         return max(0, -(-whole // step) - self._taken)
 

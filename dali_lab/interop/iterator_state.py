@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dali_lab.model.errors import AssertedError, FormatError, GraphError
 from dali_lab.model.user_code import user_stacklevel
@@ -31,6 +32,7 @@ class IteratorState:
     _ever_consumed: bool
     _initial_checkpoints: list[bytes]
     _in_rest: bool
+    _shards_id: npt.NDArray[np.int64]
     _counter: int
     _size: int
     batch_size: int
@@ -110,9 +112,10 @@ class IteratorState:
             self._starts = (found.get("epoch") or {}).get("starts", {})
             for name in (*self._STATE, *self._SIZES):
                 if hasattr(self, name) and (name in found or name in self._STATE):
-                    value = found[name]
-                    setattr(self, name, np.array(value, np.int64) if isinstance(value, list) else int(value))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+                    setattr(self, name, _checked(found[name], getattr(self, name)))
+            if hasattr(self, "_initial_sizes"):
+                self._initial_sizes.take(self._shards_id)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise FormatError(f"the checkpoint holds no state of an iterator like this one ({error})") from None
 
     def _resume_rest(self) -> None:
@@ -171,3 +174,17 @@ class IteratorState:
         for pipeline, checkpoint in zip(self._pipes, checkpoints, strict=True):
             pipeline._go_on_from(checkpoint)
         self._open(tell_end=True)
+
+
+def _checked(value: Any, present: Any) -> Any:
+    """A value of a saved state, as the present one is.
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError
+        If it is of another kind or size.
+    """
+    found = np.array(value, np.int64)
+    if found.shape != np.shape(present) or (abs(found) >= 1 << 48).any():
+        raise ValueError(f"{value} in place of {present}")
+    return found if isinstance(present, np.ndarray) else int(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,18 @@ def test_other_states_are_refused(folder: Path) -> None:
 
 def labels(batches: DALIGenericIterator) -> list[list[int]]:
     return [batch[0]["label"][:, 0].tolist() for batch in batches]
+
+
+@pytest.mark.parametrize(
+    "part", [{"_shards_id": [9]}, {"_counter": [4]}, {"_size": 1e300}, {"_initial_sizes": 0}], ids=str
+)
+def test_a_damaged_state_is_refused(part: dict[str, Any], folder: Path) -> None:
+    first = iterator(folder)
+    next(first)
+    damaged = json.dumps({**json.loads(first._state()), **part})
+    state = first._pipes[0]._get_checkpoint(damaged)
+    with pytest.raises(FormatError, match="no state of an iterator like this one"):
+        first.load_state_dict({"checkpoints": [base64.b64encode(state).decode()]})
 
 
 @pytest.mark.parametrize("policy", list(LastBatchPolicy))
