@@ -247,13 +247,17 @@ class Workspace:
 
     # --- the document ---------------------------------------------------------------------------------------------
 
-    def edit(self, changes: Changes | JsonObject, client: str = "", besides: Port | None = None) -> int:
+    def edit(
+        self, changes: Changes | JsonObject, client: str = "", besides: Port | None = None, *, placed: bool = False
+    ) -> int:
         """Apply changes and tell the editors; the new revision.
 
         Parameters
         ----------
         client, besides
             The editor that made them, which knows them already, and its port.
+        placed
+            See :class:`~dali_lab.studio.protocol.documents.EditRequest`.
 
         Raises
         ------
@@ -263,10 +267,10 @@ class Workspace:
         store, changes = self.store, read_changes(changes)
         with self.lock:
             was_dirty, seed = store.dirty, store.seed
-            meaning = store.edit(changes)
+            meaning = store.edit(changes, placed)
             revision, now_seed = store.revision, store.seed
         self.broadcast(Changed(revision, changes, client), besides=besides)
-        state = State(dirty=None if was_dirty else True, seed=now_seed if now_seed != seed else None)
+        state = State(dirty=None if was_dirty == store.dirty else True, seed=now_seed if now_seed != seed else None)
         if state != State():
             self.broadcast(state)
         self.do(self.keep_soon)

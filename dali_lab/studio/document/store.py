@@ -138,8 +138,13 @@ class Store:
         """Discard the remembered check, as the operators have changed."""
         self._checked = None
 
-    def edit(self, changes: Changes) -> bool:
+    def edit(self, changes: Changes, placed: bool = False) -> bool:
         """Apply changes; whether results may differ.
+
+        Parameters
+        ----------
+        placed
+            Whether they only give nodes the places at which an editor draws them: what is saved stays so.
 
         Raises
         ------
@@ -152,7 +157,7 @@ class Store:
         self.document = applied(before, changes)
         meaning = changes_meaning(changes, before)
         self.revision += 1
-        self.dirty = True
+        self.dirty |= meaning or not placed
         return meaning
 
     def replace(

@@ -237,10 +237,14 @@ class Opened(Wire):
 
 
 class EditRequest(Wire):
-    """Change the document; it never fails because the graph is unfinished."""
+    """Change the document; it never fails because the graph is unfinished.
+
+    With `placed`, the changes only give nodes the places at which they are drawn: a saved document stays saved.
+    """
 
     changes: Changes
     base: int = 0
+    placed: bool = False
 
 
 class Edited(Wire):

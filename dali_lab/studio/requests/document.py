@@ -38,7 +38,7 @@ from dali_lab.studio.workspace import Workspace
 @handles("edit", EditRequest)
 def edit(workspace: Workspace, request: Request, params: EditRequest) -> Edited:
     """Apply changes, and tell the other editors."""
-    return Edited(workspace.edit(params.changes, request.editor.name, request.port))
+    return Edited(workspace.edit(params.changes, request.editor.name, request.port, placed=params.placed))
 
 
 @handles("open", OpenRequest)

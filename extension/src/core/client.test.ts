@@ -120,6 +120,7 @@ describe('editing with a session', () => {
     editor.sync.flush('all');
     await vi.advanceTimersByTimeAsync(50);
     expect(session.document.view.nodes['rotate']).toEqual({ x: 7, y: 7 });
+    expect(editor.session.get().dirty).toBe(false);
   });
 
   it('gives its document to a new session', async () => {

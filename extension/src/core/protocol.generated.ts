@@ -239,10 +239,11 @@ export interface Opened {
   warnings?: string[];
 }
 
-/** Change the document; it never fails because the graph is unfinished. */
+/** Change the document; it never fails because the graph is unfinished. With `placed`, the changes only give nodes the places at which they are drawn: a saved document stays saved. */
 export interface EditRequest {
   changes: Changes;
   base?: number;
+  placed?: boolean;
 }
 
 /** The revision after an edit. */

@@ -101,6 +101,7 @@ export class Sync {
     const target = this.history.document;
     const base = this.sent;
     const changes = diff(base, target);
+    const placed = !this.pending.get();
     if (isEmpty(changes)) {
       this.pending.set(this.sent !== this.confirmed);
       return;
@@ -109,7 +110,11 @@ export class Sync {
     this.lastSent = Date.now();
     this.pending.set(true);
     this.connection
-      .call<{ revision: number }>('edit', { base: this.revision.get(), changes })
+      .call<{ revision: number }>('edit', {
+        base: this.revision.get(),
+        changes,
+        ...(placed ? { placed } : {}),
+      })
       .then(({ revision }) => {
         this.confirmed = apply(this.confirmed, changes);
         this.revision.set(Math.max(revision, this.revision.get()));

@@ -40,6 +40,15 @@ def test_save_and_open_again(open_session: Open, folder: Path, tmp_path: Path) -
     assert list(opened["document"]["nodes"]) == ["reader", "decode", "odd", "flip", "twice"]
 
 
+def test_places_of_the_first_layout_leave_a_document_saved(open_session: Open, folder: Path) -> None:
+    session = open_session(document(folder))
+    client = Client(session)
+    client.call("edit", base=1, changes={"view": {"nodes": {"decode": {"x": 5, "y": 5}}}}, placed=True)
+    assert not session.store.dirty and session.store.document["view"]["nodes"]["decode"] == {"x": 5, "y": 5}
+    client.call("edit", base=2, changes={"nodes": {"flip": FLIP}}, placed=True)
+    assert session.store.dirty
+
+
 def test_save_asks_before_it_overwrites(open_session: Open, folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.dali.json"
     other.write_text("precious")
