@@ -261,6 +261,8 @@ class ObjectStore:
             )
         if "NoSuchBucket" in text:
             return StoreError(Kind.MISSING, f"there is no bucket '{self._bucket}'")
+        if "ContainerNotFound" in text:
+            return StoreError(Kind.MISSING, f"there is no container '{self._bucket}'")
         if isinstance(error, (exceptions.NotFoundError, FileNotFoundError)):
             return StoreError(Kind.MISSING, "it does not exist")
         if isinstance(error, (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError, PermissionError)):
@@ -324,7 +326,7 @@ def _reason(text: str) -> str:
     """The innermost cause in an error of the library, without its debugging text."""
     code, message = _CODE.search(text), _MESSAGE.search(text)
     if code or message:
-        return ": ".join(found[1] for found in (code, message) if found)
+        return ": ".join(found[1].split("\n")[0] for found in (code, message) if found)
     first = text.split("\n\nDebug source", 1)[0].strip()
     first = first.removeprefix("Generic S3 error: ").removeprefix("Generic HTTP error: ")
     causes = re.findall(

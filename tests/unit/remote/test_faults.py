@@ -22,6 +22,7 @@ from dali_lab.io import files
 from dali_lab.io.remote import object_store
 from tests.programs import run_python
 from tests.servers.faults import Proxy, proxy
+from tests.servers.made_up import made_up
 from tests.servers.s3 import S3
 from tests.servers.web import free_port
 
@@ -145,6 +146,17 @@ def test_a_bucket_or_a_folder_that_does_not_exist(between: Proxy, root: str) -> 
         reading("s3://no-such-bucket/train")
     with pytest.raises(DaliLabError, match="it does not exist, or nothing is in it"):
         reading(f"{root}/train")
+
+
+def test_a_container_of_azure_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "<Error><Code>ContainerNotFound</Code><Message>It does not exist.\nRequestId:7</Message></Error>"
+    with made_up(0, b"") as azure:
+        azure.refusals["comp=list"] = (404, said)
+        account = {"ACCOUNT_NAME": "me", "ACCOUNT_KEY": "bm90IGEga2V5", "ENDPOINT": f"{azure.address}/me"}
+        for name, value in account.items():
+            monkeypatch.setenv(f"AZURE_STORAGE_{name}", value)
+        with pytest.raises(DaliLabError, match="'az://none-such/train': there is no container 'none-such'"):
+            reading("az://none-such/train")
 
 
 def test_a_dead_address(monkeypatch: pytest.MonkeyPatch, server: S3) -> None:
