@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from dali_lab.interop.ray.epochs import Piece
 from dali_lab.interop.ray.node import on_a_node
 from dali_lab.interop.ray.plan import epochs_of
 from dali_lab.interop.ray.progress import Progress
+from dali_lab.interop.ray.readiness import build_there
 from dali_lab.interop.ray.recipe import Recipe, recipe_of
 from dali_lab.interop.ray.rest import Rest
 from dali_lab.interop.ray.share import Context, Share, set_share, share_of
@@ -68,6 +69,10 @@ class Batches(Datasource):  # type: ignore[misc]
     def estimate_inmemory_data_size(self) -> int | None:
         """The size of all blocks, which nothing knows before they were computed."""
         return None
+
+    def build(self, tasks: int, ray_options: Mapping[str, object]) -> None:
+        """Build the pipeline in processes for its tasks: :func:`~dali_lab.interop.ray.readiness.build_there`."""
+        build_there(self._key, self._packed, self._threads, tasks, ray_options)
 
     def runs(self, epoch: int, share: Share) -> list[list[Run]]:
         """For each block the batches to compute; found once for each epoch and part."""
@@ -142,6 +147,9 @@ def dataset(
     there are. Executions of the dataset read one epoch after the other. Tasks that are lost with an actor or a node
     are computed again, with the same numbers.
 
+    The pipeline is built here, as by ``Pipeline.build``, and in processes on the processors that are free, some seconds
+    each, so that the first epoch is as quick as the others. Processes that come later build it when they need it.
+
     Parameters
     ----------
     pipe
@@ -209,6 +217,7 @@ def dataset(
     if not tasks:
         raise FormatError("nothing is left of this epoch: resume with the state of a later batch, or begin the next")
     source = Batches(recipe, share, threads)
+    source.build(tasks, ray_options)
     made = ray.data.read_datasource(source, **{"override_num_blocks": tasks, **ray_options})
     # A task's batches stay together in one block.
     made.context.target_max_block_size = None

@@ -1,17 +1,26 @@
-"""Tasks over a list of numbers, as rows of Ray Data, and what they find, as it comes."""
+"""Tasks over a list of numbers, as read tasks of Ray Data, and what they find, as it comes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import ray
 import ray.data
+from ray.data.block import BlockMetadata
+from ray.data.datasource import Datasource, ReadTask
 
 from dali_lab.interop.ray.failures import explaining
 
+if TYPE_CHECKING:
+    from pyarrow import Table
+
+Compute = Callable[[np.ndarray], list[str]]
+"""Gives a JSON text for each of the numbers of a task."""
+
+_NONE: Mapping[str, object] = {}
 _EACH = 4
 """Tasks for each CPU of the cluster, so that fast machines do more of them."""
 
@@ -21,8 +30,51 @@ def wanted_tasks() -> int:
     return _EACH * max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
+class Work(Datasource):  # type: ignore[misc]
+    """Numbers in parts, with a read task for each: errors of such tasks come as they were raised."""
+
+    def __init__(self, parts: Sequence[np.ndarray], compute: Compute) -> None:
+        super().__init__()
+        self._parts, self._compute = parts, compute
+
+    def get_name(self) -> str:
+        """The name in Ray's progress bars and dashboard."""
+        return "DALILab"
+
+    def estimate_inmemory_data_size(self) -> int | None:
+        """The size of all results, which nothing knows before they were computed."""
+        return None
+
+    def get_read_tasks(
+        self, parallelism: int, per_task_row_limit: int | None = None, data_context: object = None
+    ) -> list[ReadTask]:
+        """A read task for each part."""
+        return [
+            ReadTask(
+                _read(part, self._compute),
+                BlockMetadata(num_rows=len(part), size_bytes=None, input_files=None, exec_stats=None),
+                per_task_row_limit=per_task_row_limit,
+            )
+            for part in self._parts
+        ]
+
+
+def _read(part: np.ndarray, compute: Compute) -> Callable[[], Iterator[Table]]:
+    def read() -> Iterator[Table]:
+        import pyarrow
+
+        yield pyarrow.table({"results": compute(part)})
+
+    return read
+
+
 def results(
-    numbers: Sequence[int], tasks: int, compute: Callable[[np.ndarray], list[str]], *, in_order: bool = False
+    numbers: Sequence[int],
+    tasks: int,
+    compute: Compute,
+    *,
+    in_order: bool = False,
+    ray_options: Mapping[str, object] = _NONE,
 ) -> Iterator[Any]:
     """The results for some numbers, one for each, as they are computed on the machines of the cluster.
 
@@ -33,9 +85,11 @@ def results(
     tasks
         Number of tasks that they are spread over.
     compute
-        Gives a JSON text for each of the numbers of a task.
+        The work of a task.
     in_order
         Give them in the order of the numbers.
+    ray_options
+        Options of the tasks.
 
     Raises
     ------
@@ -43,10 +97,8 @@ def results(
         The failure of a task, as on one machine.
     """
 
-    def task(rows: dict[str, Any]) -> dict[str, Any]:
-        return {"results": compute(rows["item"])}
-
-    data = ray.data.from_items(list(numbers), override_num_blocks=tasks).map_batches(task, batch_size=None)
+    source = Work(np.array_split(np.asarray(numbers), tasks), compute)
+    data = ray.data.read_datasource(source, **{"override_num_blocks": tasks, **ray_options})
     data.context.execution_options.preserve_order = in_order
     rows = iter(data.iter_rows())
     while True:

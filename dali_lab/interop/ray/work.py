@@ -44,6 +44,11 @@ def read(key: str, packed: object, runs: Sequence[Run], threads: int, positions:
     return block(parts)
 
 
+def make_ready(key: str, packed: object, threads: int) -> None:
+    """Build the pipeline of a recipe in this process."""
+    engine(key, threads, lambda: unpacked(ray.get(packed)))
+
+
 def unpacked(data: bytes) -> Recipe:
     """The recipe that a driver packed."""
     os.environ.setdefault("DALI_LAB_COMPILE", "at-once")  # a task is over before another process has compiled

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import ray
 import torch
 
 from dali_lab import Pipeline, fn
@@ -42,6 +43,16 @@ def test_epochs_in_order_are_those_of_run(make: Make, expected: Expected) -> Non
         assert len(batches) == EPOCH
         for batch, other in zip(batches, expected[epoch * EPOCH :], strict=False):
             check_batch(batch, other, FILES % BATCH if batch is batches[-1] else None)
+
+
+def test_processes_have_the_pipeline_before_the_first_epoch(make: Make) -> None:
+    def seeds() -> list[int]:
+        from dali_lab.interop.ray.engines import _engines
+
+        return [engine.recipe.seed for engine in _engines.values()]
+
+    dataset(make(seed=77))
+    assert any(77 in found for found in ray.get([ray.remote(seeds).remote() for _ in range(4)]))
 
 
 def test_any_order_has_the_same_batches(make: Make, expected: Expected) -> None:
