@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -16,6 +16,8 @@ from PIL import Image
 from dali_lab import Pipeline, fn
 
 os.environ.setdefault("RAY_worker_niceness", "0")  # tasks would wait for all else that a busy machine does
+
+T = TypeVar("T")
 
 FILES = 50
 BATCH = 8
@@ -86,18 +88,25 @@ def handlers_restored() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def start_ray(**options: Any) -> None:
-    """Start Ray on this machine; once more where it gives up since the machine is busy."""
+def patiently(start: Callable[[], T]) -> T:
+    """What a function gives that starts processes of Ray; once more where Ray gives up since the machine is busy."""
     for _ in range(5):
         try:
-            ray.init(include_dashboard=False, logging_level="warning", **options)
+            return start()
         except Exception as error:
             if "timed out during startup" not in str(error):
                 raise
-            ray.shutdown()
-        else:
-            return
     pytest.fail("Ray does not start")
+
+
+def start_ray(**options: Any) -> None:
+    """Start Ray on this machine."""
+
+    def start() -> None:
+        ray.shutdown()  # parts of an attempt before
+        ray.init(include_dashboard=False, logging_level="warning", **options)
+
+    patiently(start)
 
 
 @pytest.fixture(scope="module")

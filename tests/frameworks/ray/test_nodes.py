@@ -16,15 +16,16 @@ from ray.cluster_utils import Cluster
 from dali_lab import Pipeline, fn
 from dali_lab.interop.ray.recipe import recipe_of
 from dali_lab.plugin.ray import RayError, connect, dataset, iterator
-from tests.frameworks.ray.conftest import EPOCH, check_batch
+from tests.frameworks.ray.conftest import EPOCH, check_batch, patiently
 
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
     """A head node without CPUs, and two nodes with one each."""
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    made.add_node(num_cpus=1)
-    made.add_node(num_cpus=1)
+    head = {"num_cpus": 0, "include_dashboard": False}
+    made = patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
+    for _ in range(2):
+        patiently(lambda: made.add_node(num_cpus=1))
     ray.init(address=made.address, logging_level="warning")
     made.wait_for_nodes()
     yield made
@@ -57,7 +58,7 @@ def test_nothing_is_lost_or_given_twice(
         if len(found) == 2:
             if dies == "node":
                 cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
-                cluster.add_node(num_cpus=1)
+                patiently(lambda: cluster.add_node(num_cpus=1))
             else:
                 end_workers(cluster)
     assert sorted(found) == list(range(EPOCH))
