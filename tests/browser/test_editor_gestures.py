@@ -63,6 +63,21 @@ def test_a_box_of_nodes_is_deleted_by_mouse_and_comes_back(tab: Tab, app: App) -
     page.keyboard.press("Control+z")
     steady(tab, lambda: edges(app) == before, "undo does not bring both back")
 
+    # With Space held a drag that begins on a node moves the view, and the node stays where it is in the graph.
+    tab.still()
+    places = app.session.store.document["view"]
+    x, y = centre(tab.node("rotate"))
+    page.mouse.move(x, y)
+    page.keyboard.down("Space")
+    page.wait_for_selector('.canvas[data-hand="true"]')
+    page.mouse.down()
+    page.mouse.move(x + 60, y + 30, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Space")
+    tab.still()
+    assert centre(tab.node("rotate")) == pytest.approx((x + 60, y + 30), abs=2)
+    assert app.session.store.document["view"] == places
+
 
 def test_f8_opens_the_group_that_hides_the_culprit(tab: Tab, app: App) -> None:
     page, store = tab.page, app.session.store

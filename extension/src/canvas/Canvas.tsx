@@ -5,17 +5,15 @@ import {
   MiniMap,
   ReactFlow,
   SelectionMode,
+  useKeyPress,
   useNodesInitialized,
   useReactFlow,
   useStore,
-  useStoreApi,
 } from '@xyflow/react';
-import { useCallback, useEffect, useMemo, useRef, useState, type MouseEvent } from 'react';
-import * as actions from '../core/actions';
-import { routeOf, type Point } from '../core/edits';
+import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import type { Point } from '../core/edits';
 import { NODE_SIZE } from '../core/layout';
-import { OVERVIEW_SIZE, overviewCorner } from '../core/overview';
-import { targetOfPort } from '../core/subgraphs';
+import { OVERVIEW_SIZE, overviewCorner, type Corner } from '../core/overview';
 import { ConnectionLine } from './ConnectionLine';
 import { useEditor, usePanels, useValue } from './context';
 import { flowEdges, flowNodes, type FlowNode } from './flow';
@@ -24,7 +22,6 @@ import { LinkEdge, type LinkEdgeType } from './LinkEdge';
 import { Menu } from './Menu';
 import { NodeCard } from './NodeCard';
 import { People } from './People';
-import { groupMenu, nodeMenu, noteMenu, paneMenu, selectionMenu } from './menus';
 import { GroupNode, NoteNode } from './Notes';
 import { SubgraphCard } from './SubgraphCard';
 import { LEAST_ZOOM, MOST_ZOOM, useCanvasPort } from './useCanvasPort';
@@ -32,6 +29,7 @@ import { useFarWatch } from './useFar';
 import { useKeptFocus } from './useKeptFocus';
 import { useChanges } from './useChanges';
 import { useConnecting, type CanvasMenu } from './useConnecting';
+import { useGestures } from './useGestures';
 import { useDragging } from './useDragging';
 import { useDropping } from './useDropping';
 import { t } from '../core/language';
@@ -39,14 +37,23 @@ import './Canvas.css';
 
 const nodeTypes = { operator: NodeCard, note: NoteNode, frame: GroupNode, subgraph: SubgraphCard };
 const edgeTypes = { link: LinkEdge };
+// React Flow draws all nodes again for each property that is another object.
+const HAND_KEY = 'Space';
+const SEVERAL_KEYS = ['Shift', 'Meta', 'Control'];
+const NO_ATTRIBUTION = { hideAttribution: true };
 /** With fewer nodes all stay mounted: panning then moves one layer and nothing else. */
 const VISIBLE_ONLY_FROM = 60;
+/** The same for nodes that are a thumbnail and a name. */
+const FAR_VISIBLE_ONLY_FROM = 400;
 
 /** The minimap, where some of the graph is out of sight: in a corner without nodes, while there is one. */
-function Overview() {
+const Overview = memo(function Overview() {
   const editor = useEditor();
   const taken = useValue(editor.view, (view) => view.taken);
+  const moving = useValue(editor.view, (view) => view.moving);
+  const held = useRef<Corner | null>(null);
   const corner = useStore(({ transform: [x, y, zoom], width, height, nodeLookup }) => {
+    if (moving) return held.current;
     const boxes = [...nodeLookup.values()].map(({ internals, measured }) => ({
       x: internals.positionAbsolute.x * zoom + x,
       y: internals.positionAbsolute.y * zoom + y,
@@ -55,6 +62,9 @@ function Overview() {
     }));
     return overviewCorner(boxes, { width, height }, taken);
   });
+  useEffect(() => {
+    held.current = corner;
+  }, [corner]);
   if (corner === null) return null;
   return (
     <MiniMap
@@ -66,14 +76,15 @@ function Overview() {
       style={OVERVIEW_SIZE}
     />
   );
-}
+});
 
 export function Canvas() {
   const editor = useEditor();
   const panels = usePanels();
   const readOnly = useValue(editor.session, (session) => session.readOnly);
+  const far = useValue(editor.view, (view) => view.far);
+  const hand = useKeyPress(HAND_KEY);
   const flow = useReactFlow<FlowNode, LinkEdgeType>();
-  const store = useStoreApi<FlowNode, LinkEdgeType>();
   const frame = useRef<HTMLDivElement>(null);
   useFarWatch(frame);
   const pointer = useRef<Point | null>(null);
@@ -113,7 +124,7 @@ export function Canvas() {
   const placements = useValue(editor.document, ({ nodes: all }) =>
     Object.values(all).some(({ device }) => (device ?? 'cpu') !== 'cpu'),
   );
-  const { touched, take } = useCanvasPort(frame, pointer, sizeOf);
+  const { touched, take, moved } = useCanvasPort(frame, pointer, sizeOf);
   useKeptFocus(frame);
 
   // A document that was opened is shown whole, once its nodes have been measured and have their pictures.
@@ -141,24 +152,7 @@ export function Canvas() {
 
   const { isValidConnection, endConnection } = useConnecting(frame, setMenu);
 
-  /** A click on one of several selected nodes chooses it; a drag takes all of them along, and is no click. */
-  const chooseOne = useCallback(
-    (event: MouseEvent, id: string | null) => {
-      const { nodes: chosen } = editor.selection.get();
-      const more = event.shiftKey || event.metaKey || event.ctrlKey;
-      if (
-        id === null ||
-        more ||
-        (event.target as HTMLElement).closest('.nodrag') ||
-        chosen.size < 2 ||
-        !chosen.has(id)
-      )
-        return;
-      store.setState({ nodesSelectionActive: false });
-      editor.select([id]);
-    },
-    [editor, store],
-  );
+  const { chooseOne, ...handlers } = useGestures({ frame, readOnly, setMenu, endConnection, take, moved });
 
   return (
     <div
@@ -166,6 +160,7 @@ export function Canvas() {
       className="canvas"
       tabIndex={0}
       data-placements={placements}
+      data-hand={hand}
       aria-label={t('Graph canvas')}
       onClick={(event) => {
         // The frame around what was selected by a rectangle lies over the nodes.
@@ -200,88 +195,7 @@ export function Canvas() {
         onEdgesChange={onEdgesChange}
         {...dragging}
         isValidConnection={isValidConnection}
-        onConnectStart={() => frame.current?.setAttribute('data-connecting', '')}
-        onConnectEnd={endConnection}
-        onReconnect={() => undefined}
-        onReconnectEnd={(event, edge, _, state) => {
-          const { fromHandle, toHandle } = state;
-          const old = targetOfPort(edge.target, edge.targetHandle ?? 'in:0');
-          if (fromHandle?.type === 'source') {
-            const unchanged = toHandle?.nodeId === edge.target && toHandle.id === edge.targetHandle;
-            if (!unchanged) endConnection(event, state, old);
-          } else if (toHandle?.type === 'source') endConnection(event, state);
-          else if (!toHandle) actions.disconnect(editor, [old]);
-        }}
-        onNodeClick={(event, node) => chooseOne(event, node.id)}
-        onNodeContextMenu={(event, node) => {
-          event.preventDefault();
-          if (node.type === 'frame' || node.type === 'subgraph') {
-            const group = node.id.slice('group:'.length);
-            editor.select([], [], group);
-            setMenu({ at: clientPoint(event), label: t('Group'), items: groupMenu(editor, group) });
-            return;
-          }
-          if (node.type === 'note') {
-            editor.select([], [], node.id.slice('note:'.length));
-            setMenu({ at: clientPoint(event), label: t('Note'), items: noteMenu(editor) });
-            return;
-          }
-          if (!editor.selection.get().nodes.has(node.id)) editor.select([node.id]);
-          setMenu({ at: clientPoint(event), label: node.id, items: nodeMenu(editor, node.id) });
-        }}
-        onSelectionContextMenu={(event) => {
-          event.preventDefault();
-          setMenu({ at: clientPoint(event), label: t('Selection'), items: selectionMenu(editor) });
-        }}
-        onEdgeDoubleClick={(event, edge) => {
-          const link = actions.linkByKey(editor.history.document, edge.id);
-          if (link) actions.addRoutePoint(editor, link.target, flow.screenToFlowPosition(clientPoint(event)));
-        }}
-        onEdgeContextMenu={(event, edge) => {
-          event.preventDefault();
-          const link = actions.linkByKey(editor.history.document, edge.id);
-          if (!link) return;
-          const at = clientPoint(event);
-          setMenu({
-            at,
-            label: t('Link'),
-            items: [
-              {
-                id: 'point',
-                label: t('Add a point'),
-                run: () => actions.addRoutePoint(editor, link.target, flow.screenToFlowPosition(at)),
-              },
-              ...(routeOf(editor.history.document, link.target).length > 0
-                ? [
-                    {
-                      id: 'straighten',
-                      label: t('Straighten'),
-                      run: () => actions.setRoute(editor, link.target, []),
-                    },
-                  ]
-                : []),
-              { id: 'remove', label: t('Remove link'), run: () => actions.disconnect(editor, [link.target]) },
-            ],
-          });
-        }}
-        onPaneContextMenu={(event) => {
-          event.preventDefault();
-          setMenu({ at: clientPoint(event), label: t('Canvas'), items: paneMenu(editor) });
-        }}
-        onEdgeMouseEnter={(event, edge) =>
-          editor.view.patch({ hoveredLink: { key: edge.id, at: clientPoint(event) } })
-        }
-        onEdgeMouseLeave={() => editor.view.patch({ hoveredLink: null })}
-        onMoveStart={(event) => {
-          editor.view.patch({ hoveredLink: null });
-          if (event) take();
-        }}
-        onDoubleClick={(event) => {
-          if ((event.target as HTMLElement).classList.contains('react-flow__pane') && !readOnly) {
-            const at = clientPoint(event);
-            editor.prompts.patch({ quick: { at, place: flow.screenToFlowPosition(at) } });
-          }
-        }}
+        {...handlers}
         connectionLineComponent={ConnectionLine}
         connectionRadius={24}
         connectOnClick={false}
@@ -291,19 +205,16 @@ export function Canvas() {
         reconnectRadius={12}
         deleteKeyCode={null}
         selectionKeyCode="Shift"
-        multiSelectionKeyCode={['Shift', 'Meta', 'Control']}
+        multiSelectionKeyCode={SEVERAL_KEYS}
         selectionMode={SelectionMode.Partial}
-        panActivationKeyCode="Space"
+        panActivationKeyCode={HAND_KEY}
         disableKeyboardA11y
         zoomOnDoubleClick={false}
         minZoom={LEAST_ZOOM}
         maxZoom={MOST_ZOOM}
         snapToGrid={false}
-        onlyRenderVisibleElements={nodes.length >= VISIBLE_ONLY_FROM}
-        proOptions={{ hideAttribution: true }}
-        onInit={() => {
-          store.getState().setMinZoom(LEAST_ZOOM);
-        }}
+        onlyRenderVisibleElements={nodes.length >= (far ? FAR_VISIBLE_ONLY_FROM : VISIBLE_ONLY_FROM)}
+        proOptions={NO_ATTRIBUTION}
       >
         <Background variant={BackgroundVariant.Dots} gap={24} size={1.25} />
         {panels.minimap && <Overview />}

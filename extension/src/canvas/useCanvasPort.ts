@@ -20,12 +20,16 @@ const MARGIN = 16;
 const LEAST_SHRINK = 0.75;
 const MOVE_MS = 120;
 const ZOOM_MS = 80;
+/** A view that a hand has moved is at rest when it has not moved for so long. */
+const REST_MS = 150;
 
 export interface CanvasView {
   /** The person has moved the view since the document was opened. */
   touched: MutableRefObject<boolean>;
   /** The person moves the view: it does not move by itself any more. */
   take: () => void;
+  /** The person has moved the view a little. */
+  moved: () => void;
 }
 
 /** Gives the editor its port. */
@@ -38,20 +42,27 @@ export function useCanvasPort(
   const flow = useReactFlow<FlowNode, LinkEdgeType>();
   const touched = useRef(false);
   const moving = useRef<Motion | null>(null);
+  /** Counts the moves, by hand and by commands. */
+  const moves = useRef(0);
   /** The places of the nodes when the view was made to show them all; null when it shows something else. */
   const whole = useRef<GraphDocument['view'] | null>(null);
   useEffect(() => {
     const element = frame.current;
     if (!element) return;
+    const mark = (on: boolean): void => {
+      moves.current++;
+      editor.view.patch({ moving: on });
+    };
     const motion = new Motion({
       size: () => ({ width: element.clientWidth, height: element.clientHeight }),
       view: () => flow.getViewport(),
       look: (view) => void flow.setViewport(view),
-      moving: (on) => void element.toggleAttribute('data-moving', on),
+      moving: mark,
       frame: (step) => requestAnimationFrame(step),
       cancel: (step) => cancelAnimationFrame(step),
     });
     moving.current = motion;
+    const unmark = editor.view.watch('moving', (on) => void element.toggleAttribute('data-moving', on));
     const boundsOf = (ids?: readonly string[]): Box | null => {
       // As the document is now: the canvas may not have drawn it yet.
       const all = flowNodes(editor.history.document, editor.selection.get(), flow.getNodes(), sizeOf);
@@ -156,6 +167,8 @@ export function useCanvasPort(
     return () => {
       watch.disconnect();
       motion.stop();
+      mark(false);
+      unmark();
       moving.current = null;
       editor.canvas = null;
     };
@@ -167,5 +180,14 @@ export function useCanvasPort(
     editor.view.patch({ taken: true });
     moving.current?.stop();
   }, [editor]);
-  return { touched, take };
+  const moved = useCallback(() => {
+    const move = ++moves.current;
+    editor.view.patch({ moving: true });
+    const rest = (): void => {
+      if (move === moves.current) editor.view.patch({ moving: false });
+    };
+    // Moves that wait for a busy page come before its next frame.
+    setTimeout(() => requestAnimationFrame(rest), REST_MS);
+  }, [editor]);
+  return { touched, take, moved };
 }

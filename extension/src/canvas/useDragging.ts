@@ -1,6 +1,6 @@
 /** Nodes that are dragged: moved as one step, put into the link that they are dropped on, or copied. */
 import { useReactFlow } from '@xyflow/react';
-import { useCallback, useRef, type RefObject } from 'react';
+import { useCallback, useMemo, useRef, type RefObject } from 'react';
 import { dropOnLink } from '../core/actions';
 import { targetKey } from '../core/document';
 import * as edits from '../core/edits';
@@ -81,15 +81,18 @@ export function useDragging(
     [editor, linkUnder, setDropLink],
   );
 
-  return {
-    onNodeDrag,
-    onNodeDragStop,
-    onSelectionDragStop: (event: unknown, dragged: FlowNode[]) =>
-      onNodeDragStop(event, dragged[0] as FlowNode, dragged),
-    onNodeDragStart: (event: { altKey: boolean }, node: FlowNode) => {
-      copying.current = event.altKey && node.type === 'operator';
-    },
-  };
+  return useMemo(
+    () => ({
+      onNodeDrag,
+      onNodeDragStop,
+      onSelectionDragStop: (event: unknown, dragged: FlowNode[]) =>
+        onNodeDragStop(event, dragged[0] as FlowNode, dragged),
+      onNodeDragStart: (event: { altKey: boolean }, node: FlowNode) => {
+        copying.current = event.altKey && node.type === 'operator';
+      },
+    }),
+    [onNodeDrag, onNodeDragStop],
+  );
 }
 
 /** A copy at the place where the dragged node was. */

@@ -85,6 +85,7 @@ export class Editor {
     theme: 'light',
     far: false,
     taken: false,
+    moving: false,
     folded: new Set(),
     gallery: false,
     hoverSample: null,

@@ -181,6 +181,8 @@ export interface ViewState {
   theme: 'light' | 'dark';
   /** The person moved the canvas to where it is, rather than a command. */
   taken: boolean;
+  /** The view moves, by hand or by a command: what a view at rest needs waits until then. */
+  moving: boolean;
   /** The canvas shows nodes from afar: as a thumbnail and a name. */
   far: boolean;
   /** Panels without room now, chosen or not. */
