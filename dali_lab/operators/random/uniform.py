@@ -91,6 +91,6 @@ class Uniform(Drawing):
         yield ErrorCase((), {"range": (2.0, 1.0)}, words=("range", "2", "1"))
         yield ErrorCase((), {"range": (1.0, 1.0)}, words=("range", "1", "not below"))
         yield ErrorCase((), {"shape": (-1,)}, words=("shape", "negative"))
-        yield ErrorCase((), {"range": (0, 1, 2)}, words=("range", "2 values"))
+        yield ErrorCase((), {"range": (0, 1, 2)}, words=("range", "expected shape 2"))
         some = PerSample.of((1, 2), (), (3,))
         yield ErrorCase((), {"values": some}, words=("values", "at least one", "sample 1"))

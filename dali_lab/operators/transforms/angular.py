@@ -67,7 +67,7 @@ class Rotation(Transforming):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((), {"angle": 30, "center": [1, 2, 3]}, ("center", "3"))
-        yield ErrorCase((), {"angle": 30, "axis": [1, 0]}, ("axis", "3 values"))
+        yield ErrorCase((), {"angle": 30, "axis": [1, 0]}, ("axis", "expected shape 3"))
         yield ErrorCase((MATRIX,), {"angle": 30, "axis": [1, 0, 0]}, ("2 dimensions", "3"))
 
 
