@@ -106,16 +106,18 @@ def _no_pictures() -> Any:
 
 def _compiled() -> bool:
     from dali_lab.kernels.cpu import background
-    from dali_lab.kernels.cpu.machine import jpeg
+    from dali_lab.kernels.cpu.machine import huffman, jpeg
 
     table = np.zeros(2, np.int64)
-    return background.ready(jpeg.decode, table, table, *_no_pictures())
+    both = [background.ready(huffman.installer), background.ready(jpeg.decode, table, table, *_no_pictures())]
+    return all(both)
 
 
 def _first_usable() -> tuple[Any, Table, Table] | None:
-    from dali_lab.kernels.cpu.machine import jpeg
+    from dali_lab.kernels.cpu.machine import huffman, jpeg
 
     for library, functions in bundled.libraries("libjpeg-*.so*", jpeg.FUNCTIONS):
+        functions = np.append(functions, huffman.installer())
         for table in (np.array(structure, np.int64) for structure in _STRUCTURES):
             if jpeg.decode(functions, table, *_no_pictures()):
                 return library, functions, table

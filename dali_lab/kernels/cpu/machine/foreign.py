@@ -1,4 +1,4 @@
-"""Calls of C functions at addresses, from compiled code.
+"""Calls of C functions at addresses, from compiled code, and of compiled code from C functions.
 
 Numba calls C functions only where their addresses are known when it compiles, and then keeps nothing on disk. Here the
 address is an argument, so that a kernel works through the files of a chunk without the GIL and without Python for each.
@@ -16,7 +16,14 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
 
-from dali_lab.kernels.cpu.machine.emission import Builder, Value, emitted, of_integers
+from dali_lab.kernels.cpu.machine.emission import (
+    Builder,
+    Definition,
+    Value,
+    emitted,
+    of_integers,
+    typed_intrinsic,
+)
 from dali_lab.kernels.cpu.memory import inner_part
 
 _i64 = ir.IntType(64)
@@ -76,6 +83,32 @@ def call_with_float(builder: Builder, function: Value, value: Value) -> Value:
 def call_with_two_floats(builder: Builder, function: Value, one: Value, two: Value) -> Value:
     """Call the C function at an address with two floats of one type, of which it makes another."""
     return _call(builder, function, one, two)
+
+
+def address_of(function: Any, name: str) -> Any:
+    """An intrinsic that gives the address of a part as a C function of two 64-bit integers or pointers.
+
+    The part returns an integer. It may not raise, nor own memory at calls of the C functions that call it.
+    """
+
+    @typed_intrinsic
+    def address(typing: Any) -> Definition:
+        callee = typing.resolve_value_type(function)
+        kind = callee.get_call_type(typing, (nb_types.int64, nb_types.int64), {})
+
+        def codegen(target: Any, builder: Builder, signature: Any, values: list[Value]) -> Value:
+            compiled = function.overloads[kind.args]
+            target.active_code_library.add_linking_library(compiled.library)
+            made = ir.Function(builder.module, ir.FunctionType(_i64, [_i64, _i64]), name)
+            made.linkage = "internal"
+            inner = ir.IRBuilder(made.append_basic_block())
+            inside = target.declare_function(builder.module, compiled.fndesc)
+            inner.ret(target.call_conv.call_function(inner, inside, kind.return_type, kind.args, made.args)[1])
+            return builder.ptrtoint(made, _i64)
+
+        return nb_types.int64(), codegen
+
+    return address
 
 
 @inner_part

@@ -18,6 +18,7 @@ from numba import types as nb_types
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.machine.emission import Builder, Value, emitted, function_of, of_integers
 from dali_lab.kernels.cpu.machine.foreign import call1, call2, call3
+from dali_lab.kernels.cpu.machine.huffman import READER, READER_SIZE
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part
 
 FUNCTIONS = (
@@ -36,7 +37,8 @@ FUNCTIONS = (
 (
     _STD_ERROR, _CREATE, _SOURCE, _HEADER, _START, _CROP, _SKIP, _READ, _FINISH, _DESTROY,
 ) = range(len(FUNCTIONS))  # fmt: skip
-_COUNT = len(FUNCTIONS)
+_INSTALL = len(FUNCTIONS)
+_COUNT = _INSTALL + 1
 
 GRAY, RGB, BGR = 1, 2, 8
 """The library's names for the colours that it can give."""
@@ -49,7 +51,8 @@ _LEAVE, _MESSAGE = 0, 8
 _FAST_TRANSFORM = 1
 
 # Parts of the memory that a chunk works in.
-_MANAGER, _JUMP, _SCALARS, _ROWS, STATE = 1024, 1536, 2816, 2880, 4096
+_MANAGER, _JUMP, _SCALARS, _ROWS = 1024, 1536, 2816, 2880
+STATE = -(-(READER + READER_SIZE) // 64) * 64
 _AT_ONCE = 16
 """Rows that are read, or turned, together."""
 _MARGIN = 16
@@ -177,11 +180,13 @@ def _put(lines: int, pitch: int, count: int, width: int, channels: int, out: int
 
 @part
 def _decode(
-    table: int, state: int, data: int, size: int, sizes: int, box: int, orientation: int, color: int, fast: bool,
-    out: int, room: int, loose: int,
+    table: int, state: int, version: int, data: int, size: int, sizes: int, box: int, orientation: int, color: int,
+    fast: bool, out: int, room: int, loose: int,
 ) -> Any:  # fmt: skip
-    """Decode one picture of a known shape; whether that went without error or warning.
+    """Decode one picture of a known shape: 1 or 2 if that went without error or warning, otherwise 0.
 
+    With a `version` of the library's binary interface, codes are read by
+    :mod:`~dali_lab.kernels.cpu.machine.huffman` where they can be (2), with 0 by the library (1).
     `loose` is 0 for rows without gaps. Otherwise rows of an upright picture may be wider than the window, so that they
     need not be copied, and the address of its first pixel and the bytes from row to row are written to
     ``int64[2]`` at this address.
@@ -193,20 +198,21 @@ def _decode(
     halves = array_at(state, (STATE // 4,), like_halves)
     words = array_at(state, (STATE // 8,), like_words)
     if _begin(state + _JUMP) != 0:
-        return False
+        return 0
     call3(functions[_SOURCE], state, data, size)
     call2(functions[_HEADER], state, 1)
     if halves[_HEIGHT // 4] != shape[0] or halves[_WIDTH // 4] != shape[1]:
-        return False
+        return 0
     halves[_COLOR // 4] = color
     if fast and orientation == 1:
         halves[_TRANSFORM // 4] = _FAST_TRANSFORM
     call1(functions[_START], state)
+    own_reader = version != 0 and call2(functions[_INSTALL], state, version) & 0xFFFFFFFF != 0
     channels = shape[2]
     if halves[_OUT_HEIGHT // 4] != shape[0] or halves[_OUT_WIDTH // 4] != shape[1]:
-        return False
+        return 0
     if halves[_COMPONENTS // 4] != channels:
-        return False
+        return 0
     top, left, bottom, right = window[0], window[1], window[2], window[3]
     whole = right - left == shape[1] and bottom - top == shape[0]
     start = max(left - _MARGIN, 0)
@@ -218,22 +224,22 @@ def _decode(
         start = np.int64(halves[_SCALARS // 4])
         width = np.int64(halves[_SCALARS // 4 + 1])
         if start > left or start + width < right or halves[_OUT_WIDTH // 4] != width:
-            return False
+            return 0
     if top > 0 and call2(functions[_SKIP], state, top) & 0xFFFFFFFF != top:
-        return False
+        return 0
     first, below, beside = _walk(orientation, bottom - top, right - left, channels)
     pitch = width * channels
     direct = width == right - left and beside == channels
     if loose != 0:
         if beside != channels or below < 0:
-            return False
+            return 0
         direct = True
         below = pitch
         found = array_at(loose, (2,), like_words)
         found[0] = out + (left - start) * channels
         found[1] = pitch
     if pitch * _AT_ONCE > room:
-        return False
+        return 0
     y: Any = top
     waiting: Any = 0
     while y < bottom:
@@ -242,7 +248,7 @@ def _decode(
             words[_ROWS // 8 + k] = out + first + (y - top + k) * below if direct else lines + (waiting + k) * pitch
         ready = call3(functions[_READ], state, state + _ROWS, wanted) & 0xFFFFFFFF
         if ready == 0 or ready > wanted:
-            return False
+            return 0
         y += ready
         if direct:
             continue
@@ -257,13 +263,13 @@ def _decode(
         # Rows that are skipped are looked at if others follow.
         last = shape[0] - 1
         if bottom < last and call2(functions[_SKIP], state, last - bottom) & 0xFFFFFFFF != last - bottom:
-            return False
+            return 0
         words[_ROWS // 8] = lines
         if call3(functions[_READ], state, state + _ROWS, 1) & 0xFFFFFFFF != 1:
-            return False
+            return 0
     if whole or orientation != 1:
         call1(functions[_FINISH], state)
-    return True
+    return 2 if own_reader else 1
 
 
 @part
@@ -280,10 +286,13 @@ def decode_loosely(
     state = (memory.ctypes.data + 63) // 64 * 64
     table = functions.ctypes.data
     room = memory.shape[0] * 8 - STATE - 64
-    _create(table, state, structures[0], structures[1])
-    good = _decode(table, state, data, size, sizes, box, 1, color, fast, out, room, place.ctypes.data)
-    call1(functions[_DESTROY], state)
-    return good
+    for version in (structures[0], 0):
+        _create(table, state, structures[0], structures[1])
+        good = _decode(table, state, version, data, size, sizes, box, 1, color, fast, out, room, place.ctypes.data)
+        call1(functions[_DESTROY], state)
+        if good != 0:
+            return True
+    return False
 
 
 @kernel
@@ -296,7 +305,7 @@ def decode(
     Parameters
     ----------
     functions
-        ``int64``: addresses of :data:`FUNCTIONS`.
+        ``int64``: addresses of :data:`FUNCTIONS`, and that of :func:`~dali_lab.kernels.cpu.machine.huffman.installer`.
     structures
         ``int64[2]``: version of the library's binary interface, and the size of its structure.
     addresses, lengths
@@ -315,7 +324,8 @@ def decode(
     outs
         ``int64[N]``: where each window goes, rows of pixels without gaps.
     done
-        ``int64[N]``: set to 1 where the picture was decoded without error or warning. What is below the window is not
+        ``int64[N]``: set to 1 where the picture was decoded without error or warning, to 2 if its codes were read by
+        :mod:`~dali_lab.kernels.cpu.machine.huffman`. What is below the window is not
         looked at, except in pictures that are turned, which NVIDIA DALI decodes as a whole.
     memory
         ``int64``, zeros: :func:`memory_size` of it to work in.
@@ -332,13 +342,16 @@ def decode(
     if usable:
         call1(functions[_DESTROY], state)
         for i in range(addresses.shape[0]):
-            # One decompressor for each: some builds of the library lose their place when one is used again.
-            _create(table, state, structures[0], structures[1])
-            done[i] = _decode(
-                table, state, addresses[i], lengths[i], shapes.ctypes.data + i * 24, windows.ctypes.data + i * 32,
-                orientations[i], colors[i], fast, outs[i], room, 0,
-            )  # fmt: skip
-            call1(functions[_DESTROY], state)
+            for version in (structures[0], 0):
+                # One decompressor for each: some builds of the library lose their place when one is used again.
+                _create(table, state, structures[0], structures[1])
+                done[i] = _decode(
+                    table, state, version, addresses[i], lengths[i], shapes.ctypes.data + i * 24,
+                    windows.ctypes.data + i * 32, orientations[i], colors[i], fast, outs[i], room, 0,
+                )  # fmt: skip
+                call1(functions[_DESTROY], state)
+                if done[i] != 0:
+                    break
     return usable
 
 
