@@ -5,8 +5,8 @@ inside. Where that was measurably too slow, the exception lives in this folder, 
 
 - `vectors`, in ``*_vectors.py``: LLVM code for vectors, for planes that of AVX-512. Instead: the kernels for
   any dtype and number of channels, and loops in Python.
-- `jpeg`, in ``jpeg.py``: structures of libjpeg-turbo in memory, and ``setjmp``. Instead: the other decoders of
-  :mod:`dali_lab.codecs.backends`.
+- `jpeg`, in ``jpeg.py`` and ``huffman.py``: structures of libjpeg-turbo in memory, ``setjmp``, and a reader of codes in
+  the place of the library's. Instead: the other decoders of :mod:`dali_lab.codecs.backends`.
 - `libraries`, in ``foreign.py``: C functions at addresses, and those of the operating system in ``../files.py``.
   Instead: the same libraries and files from Python.
 - `instructions`, in ``instructions.py``: single instructions of LLVM. Instead: the same arithmetic in Python.
