@@ -212,7 +212,7 @@ class EvalContext:
         """NVIDIA DALI's private name, for what has a method ``run``; a weak one is run only if somebody holds it."""
         self._invocations.append(weakref.ref(invocation) if weak else lambda: invocation)
 
-    def cache_results(self, invocation: Any, results: Any) -> None:
+    def cache_results(self, invocation: object, results: object) -> None:
         """Nothing: results are kept by those who hold them."""
 
     def forget(self, outcome: Pending) -> None:

@@ -176,7 +176,7 @@ class IteratorState:
         self._open(tell_end=True)
 
 
-def _checked(value: Any, present: Any) -> Any:
+def _checked(value: object, present: int | npt.NDArray[np.int64]) -> Any:
     """A value of a saved state, as the present one is.
 
     Raises

@@ -11,6 +11,7 @@ import struct
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from multiprocessing.context import BaseContext
 from typing import Any
 
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from dali_lab.model.system import nameless_file
 from dali_lab.schema.external import Expected, External, PythonSource, Request, make_source
 
 
-def callback_and_description(source: Any, cycle: Any, batch_info: bool = False) -> tuple[Any, PythonSource]:
+def callback_and_description(source: object, cycle: object, batch_info: bool = False) -> tuple[Any, PythonSource]:
     """A function that asks a source, and the source's description."""
     described = make_source(source, cycle, batch_info=batch_info)
     return source if described.kind == "callable" else described._next, described
@@ -88,7 +89,7 @@ class Context:
 class WorkerPool:
     """Worker processes whose callbacks are asked by their number."""
 
-    def __init__(self, sources: Sequence[PythonSource], method: str, count: int, pickler: Any) -> None:
+    def __init__(self, sources: Sequence[PythonSource], method: str, count: int, pickler: object) -> None:
         numbers = itertools.count()
         self.contexts = [
             Context(source, None if source.kind == "callable" else next(numbers) % count) for source in sources
@@ -110,7 +111,7 @@ class WorkerPool:
         keep_alive_queue_size: int,
         start_method: str = "fork",
         num_workers: int = 1,
-        py_callback_pickler: Any = None,
+        py_callback_pickler: object = None,
     ) -> WorkerPool:
         """A pool for groups of external sources; batches live as long as they are used, however many are kept."""
         sources = [replace(group.source_desc, batch=group.batch) for group in groups]
@@ -156,13 +157,13 @@ class WorkerPool:
 class BufShmChunk:
     """A block of memory that processes share by its handle."""
 
-    def __init__(self, shm_chunk_id: Any, capacity: int) -> None:
+    def __init__(self, shm_chunk_id: object, capacity: int) -> None:
         self.shm_chunk_id, self.capacity = shm_chunk_id, capacity
         self.handle = nameless_file(capacity)
         self.buf = mmap.mmap(self.handle, capacity)
 
     @classmethod
-    def allocate(cls, shm_chunk_id: Any, initial_chunk_size: int) -> BufShmChunk:
+    def allocate(cls, shm_chunk_id: object, initial_chunk_size: int) -> BufShmChunk:
         """A new block."""
         return cls(shm_chunk_id, initial_chunk_size)
 
@@ -239,7 +240,7 @@ class ShmMessageDesc:
 class ShmQueue:
     """A bounded queue of messages between processes: one of ``multiprocessing``, with a block for their data."""
 
-    def __init__(self, mp: Any, capacity: int) -> None:
+    def __init__(self, mp: BaseContext, capacity: int) -> None:
         self._queue = mp.Queue()
         self._room = mp.BoundedSemaphore(capacity)
         self.shm: BufShmChunk | None = BufShmChunk("queue", mmap.PAGESIZE)

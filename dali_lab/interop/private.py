@@ -29,12 +29,12 @@ class Invocation:
         self._inputs, self._args = inputs, dict(args or {}, batch_size=batch_size)
         self._results: tuple[Any, ...] | None = None
 
-    def run(self, ctx: Any) -> None:
+    def run(self, ctx: object) -> None:
         """Make the call, if it was not made yet."""
         if self._results is None:
             self._results = tuple(self._operator._run(ctx, *self._inputs, **self._args))
 
-    def values(self, ctx: Any) -> tuple[Any, ...]:
+    def values(self, ctx: object) -> tuple[Any, ...]:
         """All results."""
         self.run(ctx)
         assert self._results is not None
@@ -50,6 +50,6 @@ class InvocationResult:
     def __init__(self, invocation: Invocation, index: int) -> None:
         self._invocation, self._index = invocation, index
 
-    def value(self, ctx: Any) -> Any:
+    def value(self, ctx: object) -> Any:
         """The result; makes the call if it was not made yet."""
         return self._invocation.values(ctx)[self._index]

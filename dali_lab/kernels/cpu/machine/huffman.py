@@ -90,7 +90,7 @@ def _half(address: int) -> Any:
 
 
 @part
-def _refill_slowly(bits: Any, count: int, at: int, stop: int) -> Any:
+def _refill_slowly(bits: np.uint64, count: int, at: int, stop: int) -> Any:
     """Take bytes one by one, without the zeros behind 255, as far as the data or the next marker."""
     while count < 56 and at < stop:
         byte = np.int64(array_at(at, (1,), _like_bytes)[0])
@@ -106,7 +106,7 @@ def _refill_slowly(bits: Any, count: int, at: int, stop: int) -> Any:
 
 
 @inner_part
-def _refill(bits: Any, count: int, at: int, stop: int) -> Any:
+def _refill(bits: np.uint64, count: int, at: int, stop: int) -> Any:
     """At least 56 bits, if there are so many: the next ones, their number, and the address of the byte after them."""
     if at + 8 <= stop:
         following = _eight_bytes(at)
@@ -184,7 +184,7 @@ def _pair(singles: Array, index: int) -> Any:
 
 
 @inner_part
-def _single(length: int, symbol: Any) -> Any:
+def _single(length: int, symbol: np.int64) -> Any:
     """What to do at a code of this length."""
     run, size = symbol >> 4, symbol & 15
     end = _IS_END if size == 0 and run != 15 else 0
@@ -192,12 +192,12 @@ def _single(length: int, symbol: Any) -> Any:
 
 
 @inner_part
-def _index(bits: Any) -> Any:
+def _index(bits: np.uint64) -> Any:
     return np.uintp(bits >> np.uint64(64 - _INDEX_BITS))
 
 
 @inner_part
-def _value(single: Any, bits: Any) -> Any:
+def _value(single: np.int64, bits: np.uint64) -> Any:
     """The value behind a code: bits that begin with 0 are those of its complement, and it is negative."""
     behind = bits << np.uint64(single >> _CODE & 63)
     negative = ~(np.int64(behind) >> 63)
@@ -206,7 +206,7 @@ def _value(single: Any, bits: Any) -> Any:
 
 
 @part
-def _symbol(table: int, bits: Any) -> Any:
+def _symbol(table: int, bits: np.uint64) -> Any:
     """The single symbol that comes next; 0 if there is no such code."""
     single = np.int64(array_at(table + _SINGLES, (_CODES,), _like_entries)[_index(bits)])
     if single != 0:
@@ -221,7 +221,7 @@ def _symbol(table: int, bits: Any) -> Any:
 
 
 @part
-def _read_block(bits: Any, count: int, at: int, stop: int, dc: int, ac: int, prediction: int, block: int) -> Any:
+def _read_block(bits: np.uint64, count: int, at: int, stop: int, dc: int, ac: int, prediction: int, block: int) -> Any:
     """Read the coefficients of a block into 64 zeros.
 
     Returns the state of the bits, the next prediction, and whether the block is plain.

@@ -163,8 +163,8 @@ def test_compressed(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             shutil.rmtree(cache)
     assert main(["cache", "verify", str(cache)]) == 0
     with monkeypatch.context() as patch:
-        patch.setattr(compression, "available", lambda: False)
-        patch.setattr(written_store, "available", lambda: False)
+        patch.setattr(compression, "has_codecs", lambda: False)
+        patch.setattr(written_store, "has_codecs", lambda: False)
         with pytest.warns(RuntimeWarning, match="take the package imagecodecs"):
             assert_same(fill(root, cache, masked), expected)
     shutil.rmtree(cache)
