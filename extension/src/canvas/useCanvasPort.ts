@@ -28,7 +28,7 @@ export interface CanvasView {
   touched: MutableRefObject<boolean>;
   /** The person moves the view: it does not move by itself any more. */
   take: () => void;
-  /** The person has moved the view a little. */
+  /** The person has moved the view a little, or zoomed it. */
   moved: () => void;
 }
 
@@ -42,6 +42,8 @@ export function useCanvasPort(
   const flow = useReactFlow<FlowNode, LinkEdgeType>();
   const touched = useRef(false);
   const moving = useRef<Motion | null>(null);
+  /** The zoom when the move began. */
+  const from = useRef(1);
   /** Counts the moves, by hand and by commands. */
   const moves = useRef(0);
   /** The places of the nodes when the view was made to show them all; null when it shows something else. */
@@ -62,7 +64,11 @@ export function useCanvasPort(
       cancel: (step) => cancelAnimationFrame(step),
     });
     moving.current = motion;
-    const unmark = editor.view.watch('moving', (on) => void element.toggleAttribute('data-moving', on));
+    const unmark = editor.view.watch('moving', (on) => {
+      element.toggleAttribute('data-moving', on);
+      element.removeAttribute('data-zooming');
+      from.current = flow.getZoom();
+    });
     const boundsOf = (ids?: readonly string[]): Box | null => {
       // As the document is now: the canvas may not have drawn it yet.
       const all = flowNodes(editor.history.document, editor.selection.get(), flow.getNodes(), sizeOf);
@@ -183,11 +189,12 @@ export function useCanvasPort(
   const moved = useCallback(() => {
     const move = ++moves.current;
     editor.view.patch({ moving: true });
+    if (flow.getZoom() !== from.current) frame.current?.setAttribute('data-zooming', '');
     const rest = (): void => {
       if (move === moves.current) editor.view.patch({ moving: false });
     };
     // Moves that wait for a busy page come before its next frame.
     setTimeout(() => requestAnimationFrame(rest), REST_MS);
-  }, [editor]);
+  }, [editor, flow, frame]);
   return { touched, take, moved };
 }
