@@ -1,4 +1,4 @@
-"""What a runner remembers of bad samples from batch to batch: the log, and the last good sample for a checkpoint."""
+"""The memory of a runner for bad samples: the log, and the last good sample, which a checkpoint keeps."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Checkpoint:
 
 
 def epochs_of_iterators(shards: Sequence[Checkpoint], source: str) -> list[dict[str, Any]]:
-    """What the iterators over pipelines say of their epoch, for each shard; empty where none follows this source.
+    """The epoch of the iterators over pipelines, as each shard tells it; empty where none follows this source.
 
     Raises
     ------

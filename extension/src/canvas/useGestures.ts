@@ -1,4 +1,4 @@
-/** What presses, double clicks and context menus on the canvas do: handlers that stay the same objects. */
+/** Handlers of presses, double clicks and context menus on the canvas; they stay the same objects. */
 import { useReactFlow, useStoreApi, type ReactFlowProps } from '@xyflow/react';
 import { useMemo, type MouseEvent, type RefObject } from 'react';
 import * as actions from '../core/actions';

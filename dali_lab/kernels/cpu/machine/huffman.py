@@ -185,7 +185,7 @@ def _pair(singles: Array, index: int) -> Any:
 
 @inner_part
 def _single(length: int, symbol: np.int64) -> Any:
-    """What to do at a code of this length."""
+    """The entry for a symbol whose code has this length."""
     run, size = symbol >> 4, symbol & 15
     end = _IS_END if size == 0 and run != 15 else 0
     return length + size | length << _CODE | 63 - size << _SPARE | run << _RUN | end
