@@ -6,7 +6,7 @@ import functools
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,6 +32,7 @@ from dali_lab.executor.sources.opening import open_sources, start_workers
 from dali_lab.graph.graph import Edge, Graph, bare
 from dali_lab.graph.passes import optimized
 from dali_lab.graph.passes.direct_reading import direct_reading
+from dali_lab.graph.passes.merging import merge_equal
 from dali_lab.graph.passes.once import CachedPart, cached_part, decoder_cache, has_caches, with_caches
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
@@ -69,6 +70,8 @@ class Runner:
         A checkpoint of the same graph, to resume from.
     user_context
         Entered around functions of the user.
+    unnamed
+        Nodes without a name of the user's, which may be merged with equal ones.
 
     Attributes
     ----------
@@ -97,11 +100,16 @@ class Runner:
         device: Device | None = None,
         saved: Checkpoint | None = None,
         user_context: Callable[[], AbstractContextManager[object]] = nullcontext,
+        unnamed: Collection[str] = (),
     ) -> None:
         assert settings.batch_size is not None
         self.graph = graph
         self.settings = settings
         self.batch_size = settings.batch_size
+        if settings.optimize:
+            # A checkpoint tells of each node that draws random numbers.
+            apart = {settings.cache_at, *(seeds if settings.enable_checkpointing else ())}
+            graph = merge_equal(graph, set(unnamed) - apart)
         part: CachedPart | None = None
         above = 0
         if settings.cache == OFF and device is None and (asked := decoder_cache(graph)) is not None:

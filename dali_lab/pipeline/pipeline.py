@@ -307,7 +307,15 @@ class Pipeline(PipelineReport, PipelineFiles):
         device = choose_device(graph, self._settings.gpu, self._settings.device_id or 0)
         self._outputs_on_gpu = [output_on_gpu(graph, edge) for edge in graph.outputs]
         seeds = graph_seeds(graph, self._seed)
-        self._runner = Runner(graph, self._settings, seeds, device, self._saved(graph), self._recorder.recording)
+        self._runner = Runner(
+            graph,
+            self._settings,
+            seeds,
+            device,
+            self._saved(graph),
+            self._recorder.recording,
+            self._dali_names,
+        )
         self._fill_queue = True
 
     @property
