@@ -20,7 +20,7 @@ from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, UINT8, DALIDataType
 from dali_lab.schema.call import Call
-from dali_lab.schema.operator import Extent
+from dali_lab.schema.ports import Extent
 from dali_lab.schema.running import run_operator
 
 _SAMPLES = 2

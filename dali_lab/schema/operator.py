@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import ArgumentError
 from dali_lab.model.references import PythonReference
 from dali_lab.schema.arguments import GROUP, RANDOM_STATE, REQUIRED, SEED, Arg, common_arguments
 from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
 from dali_lab.schema.external import External
-from dali_lab.schema.ports import Input, Output
+from dali_lab.schema.ports import Extent, Input, Output
 from dali_lab.schema.rules import Rule
 from dali_lab.schema.source import Source
 
@@ -343,7 +340,7 @@ class Operator:
         return tuple(
             each
             for output in cls.outputs
-            for each in (_repeated(output, values.get(output.each)) if output.each else (output,))
+            for each in (output.named(values.get(output.each)) if output.each else (output,))
             if not output.when or any(values.get(name, cls.argument_table[name].default) for name in output.when)
         )
 
@@ -447,34 +444,6 @@ class Operator:
     def fail(self, message: str, argument: str | None = None) -> ArgumentError:
         """An error about this node, to be raised."""
         return ArgumentError(message, node=self.node or None, operator=self.name, argument=argument)
-
-
-def _repeated(output: Output, names: Sequence[str] | None) -> tuple[Output, ...]:
-    """One output for each name, called by it as far as a variable can be."""
-    words = [re.sub(r"\W+", "_", str(name)).strip("_") for name in names or ()]
-    return tuple(
-        replace(output, name=word if word.isidentifier() else f"{output.name}_{index}")
-        for index, word in enumerate(words)
-    ) or (output,)
-
-
-@dataclass(frozen=True)
-class Extent:
-    """Bounds of the samples of an output, as far as they are known: shape, dtype and layout of the largest.
-
-    Attributes
-    ----------
-    shape
-        Its shape, with −1 for unknown extents; `None` if the number of dimensions is unknown too.
-    dtype
-        Type of an element; `None` if it is not known.
-    layout
-        One letter for each dimension, or an empty string.
-    """
-
-    shape: tuple[int, ...] | None
-    dtype: DALIDataType | None
-    layout: str = ""
 
 
 __all__ = ["Call", "Case", "ErrorCase", "Extent", "Operator", "PerSample", "Results"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from dali_lab.model import dtypes
@@ -102,6 +103,33 @@ class Output:
     dtype: dtypes.DALIDataType | None = None
     when: tuple[str, ...] = ()
     each: str | None = None
+
+    def named(self, names: Sequence[str] | None) -> tuple[Output, ...]:
+        """One output for each name, called by it as far as a variable can be."""
+        words = [re.sub(r"\W+", "_", str(name)).strip("_") for name in names or ()]
+        return tuple(
+            replace(self, name=word if word.isidentifier() else f"{self.name}_{index}")
+            for index, word in enumerate(words)
+        ) or (self,)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Bounds of the samples of an output, as far as they are known: shape, dtype and layout of the largest.
+
+    Attributes
+    ----------
+    shape
+        Its shape, with −1 for unknown extents; `None` if the number of dimensions is unknown too.
+    dtype
+        Type of an element; `None` if it is not known.
+    layout
+        One letter for each dimension, or an empty string.
+    """
+
+    shape: tuple[int, ...] | None
+    dtype: dtypes.DALIDataType | None
+    layout: str = ""
 
 
 def any_of(values: Collection[dtypes.NamedEnum]) -> str:

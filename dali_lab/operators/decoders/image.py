@@ -21,7 +21,7 @@ from dali_lab.model.errors import DaliLabError
 from dali_lab.model.undecoded import Undecoded
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, integer, register, string
 from dali_lab.schema.arguments import MERGED
-from dali_lab.schema.operator import Extent
+from dali_lab.schema.ports import Extent
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher

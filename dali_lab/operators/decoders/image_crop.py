@@ -13,7 +13,7 @@ from dali_lab.operators.decoders.image import DECODING, ImageDecoder, sample_fil
 from dali_lab.operators.geometry.windows import CROP, CROPPING, ROUNDING, crop_windows, within
 from dali_lab.schema import Call, Case, ErrorCase, PerSample, register
 from dali_lab.schema.arguments import MERGED
-from dali_lab.schema.operator import Extent
+from dali_lab.schema.ports import Extent
 
 _FLAT = {
     "crop": "Size of the window: height and width. Zero keeps an axis whole.",

@@ -25,7 +25,7 @@ from dali_lab.operators.decoders.frame_numbers import (
 )
 from dali_lab.operators.decoders.image import ENCODED
 from dali_lab.schema import Call, Case, ErrorCase, Operator, Output, PerSample, flag, integers, register, samples
-from dali_lab.schema.operator import Extent
+from dali_lab.schema.ports import Extent
 from dali_lab.schema.presets import integer
 
 COLORS = (

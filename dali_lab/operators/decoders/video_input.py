@@ -13,7 +13,7 @@ from dali_lab.model.incoming import incoming_batch
 from dali_lab.operators.decoders.frame_numbers import MOST_FRAMES, empty_frames, filled, named
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
 from dali_lab.schema import REQUIRED, Call, Operator, Output, choice, flag, integer, register
-from dali_lab.schema.operator import Extent
+from dali_lab.schema.ports import Extent
 from dali_lab.schema.source import Draw, FeedQueue, Source
 
 

@@ -11,8 +11,7 @@ from dali_lab.kernels.streams import open_stream
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT64, DALIDataType
 from dali_lab.schema import Arg, Call, Input, Operator, Output, integers
-from dali_lab.schema.operator import Extent
-from dali_lab.schema.ports import INTEGERS
+from dali_lab.schema.ports import INTEGERS, Extent
 
 _QUICKLY_DRAWN = 4096
 """Most numbers of a sample that are drawn even when memory is planned: they may be arguments of other nodes."""

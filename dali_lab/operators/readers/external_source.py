@@ -11,7 +11,8 @@ from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 from dali_lab.model.references import PythonReference
 from dali_lab.schema import Arg, Call, Operator, Output, flag, integer, register
 from dali_lab.schema.external import Expected, External, PythonSource, make_source
-from dali_lab.schema.operator import Extent, Record
+from dali_lab.schema.operator import Record
+from dali_lab.schema.ports import Extent
 
 _PARALLEL_ONLY = ("prefetch_queue_depth", "bytes_per_sample_hint")
 

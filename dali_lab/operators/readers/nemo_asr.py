@@ -24,7 +24,7 @@ from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.operators.readers.whole_files import Paths, read_files
 from dali_lab.schema import Arg, Call, Output, flag, number, register, strings
 from dali_lab.schema.arguments import REQUIRED
-from dali_lab.schema.operator import Extent
+from dali_lab.schema.ports import Extent
 
 if TYPE_CHECKING:
     from dali_lab.operators.readers.unmatched import Unmatched

@@ -19,7 +19,7 @@ from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.operators.readers.whole_files import Paths, read_files
 from dali_lab.schema import Arg, Call, Output, integer, register, string
 from dali_lab.schema.arguments import REQUIRED
-from dali_lab.schema.operator import Extent
+from dali_lab.schema.ports import Extent
 
 _ENDINGS = tuple(name[1:] for name in IMAGE_FILTERS if name[2:] not in ("flac", "ogg", "wav"))
 _CHANNELS = {DALIImageType.RGB: 3, DALIImageType.BGR: 3, DALIImageType.GRAY: 1, DALIImageType.ANY_DATA: -1}

@@ -16,7 +16,7 @@ from dali_lab.model.errors import ArgumentError, DaliLabError
 from dali_lab.operators.decoders.frame_numbers import MOST_FRAMES, each_sample, empty_frames, filled, named
 from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.schema import REQUIRED, Arg, Call, Input, Output, choice, flag, integer, integers, string, strings
-from dali_lab.schema.operator import Extent
+from dali_lab.schema.ports import Extent
 
 if TYPE_CHECKING:
     from dali_lab.codecs.video_index import FrameIndex

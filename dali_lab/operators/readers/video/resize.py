@@ -19,7 +19,7 @@ from dali_lab.operators.geometry.resizing import (
 from dali_lab.operators.readers.video.reading import VIDEO_READER
 from dali_lab.operators.readers.video.video import CONSTANT_RATE, VideoReader
 from dali_lab.schema import Call, register
-from dali_lab.schema.operator import Extent
+from dali_lab.schema.ports import Extent
 
 
 @register
