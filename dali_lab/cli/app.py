@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dali_lab.cli.options import Commands
+from dali_lab.cli.options import Commands, add_command
 from dali_lab.model.errors import DaliLabError
 
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ TOKEN_VARIABLE = "DALI_LAB_TOKEN"
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser(
-        "app", help="open the editor in a browser", description="Open the editor in a browser."
-    )
+    parser = add_command(commands, "app", "open the editor in a browser")
     parser.add_argument("graph", nargs="?", metavar="GRAPH", help="a graph file to open (.dali.json, or a program)")
     parser.add_argument("--data", metavar="DIR", help="folder of pictures (or a URL), with labels from its sub-folders")
     parser.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dali_lab.cli.options import Commands, make_pipeline, pipeline_options, positive, seconds
+from dali_lab.cli.options import Commands, add_command, make_pipeline, pipeline_options, positive, seconds
 from dali_lab.cli.progress import Bar
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _TITLES = {"dali_lab": "DALI Lab", "dali_lab with a cache": "with cache", "nvidi
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("bench", help="throughput of a graph, node by node, and beside NVIDIA DALI")
+    parser = add_command(commands, "bench", "measure the throughput of a graph, node by node, and beside NVIDIA DALI")
     parser.add_argument("graph", metavar="GRAPH", help="a graph file, or the folder of a gallery entry")
     parser.add_argument(
         "--seconds", type=seconds, default=10.0, metavar="S", help="how long to run each engine (default: 10)"

@@ -7,19 +7,19 @@ import json
 import time
 from typing import Any
 
-from dali_lab.cli.options import Commands
+from dali_lab.cli.options import Commands, add_command
 
 
 def add(commands: Commands) -> None:
     """Declare the command and its parts."""
-    parser = commands.add_parser("cache", help="list, check or remove the results in a cache folder")
+    parser = add_command(commands, "cache", "list, check or remove the results in a cache folder")
     tasks = parser.add_subparsers(dest="part", metavar="PART", required=True)
     for name, function, text in (
         ("ls", _list, "list what is kept: samples, bytes, the time that computing them took, the last use"),
         ("verify", _verify, "read all that is kept and compare it with its sums"),
         ("rm", _remove, "remove a cache; other files in its folder are left"),
     ):
-        task = tasks.add_parser(name, help=text)
+        task = add_command(tasks, name, text)
         task.add_argument("folder", metavar="FOLDER", help="the cache folder, or its URL")
         task.set_defaults(function=function)
 

@@ -7,13 +7,17 @@ import functools
 import os
 from typing import TYPE_CHECKING
 
-from dali_lab.cli.options import Commands, load_graph, ray_option, with_samples, work_options
+from dali_lab.cli.options import Commands, add_command, load_graph, ray_option, with_samples, work_options
 from dali_lab.cli.progress import Bar, time_text
 
 if TYPE_CHECKING:
     from dali_lab.checking import Check, Report
     from dali_lab.checking.check import Progress, Walking
 
+_ABOUT = """Go through all samples that a graph reads, of all shards, on all cores: unreadable
+and damaged files, samples that the pipeline refuses, unusual types, sizes and
+shapes, repeated content, labels without files and files without labels. A check
+that was ended goes on where it was."""
 _EXIT = """exit status:
   0  nothing graver than --fail-on was found
   1  samples or files are amiss
@@ -24,12 +28,11 @@ _EXIT = """exit status:
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "check",
-        help="go through a whole dataset and report damaged, odd and repeated samples",
-        description="Go through all samples that a graph reads, of all shards, on all cores: unreadable and damaged"
-        " files, samples that the pipeline refuses, unusual types, sizes and shapes, repeated content, labels without"
-        " files and files without labels. A check that was ended goes on where it was.",
+        "go through a whole dataset and report damaged, odd and repeated samples",
+        description=_ABOUT,
         epilog=_EXIT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -7,7 +7,7 @@ import ast
 import sys
 from typing import TYPE_CHECKING
 
-from dali_lab.cli.options import Commands, load_graph
+from dali_lab.cli.options import Commands, add_command, load_graph
 
 if TYPE_CHECKING:
     from dali_lab.graph.graph import Graph
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("convert", help="read a graph in one form and write it in another")
+    parser = add_command(commands, "convert", "read a graph in one form and write it in another")
     parser.add_argument("source", metavar="FROM", help="a graph file, or a program in Python")
     parser.add_argument("target", metavar="TO", help="its ending tells the form, unless --to does")
     parser.add_argument("--to", metavar="FORM", help="python, nvidia-python, torchvision, keras, json, ...")

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from dali_lab.cli.options import Commands, load_graph
+from dali_lab.cli.options import Commands, add_command, load_graph
 
 if TYPE_CHECKING:
     from dali_lab.graph.graph import Graph
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("diff", help="say what differs between two graphs, positions aside")
+    parser = add_command(commands, "diff", "say what differs between two graphs, positions aside")
     parser.add_argument("left", metavar="A", help="a graph file, or a program in Python")
     parser.add_argument("right", metavar="B", help="the one to compare it with")
     parser.set_defaults(function=_diff)

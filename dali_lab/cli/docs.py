@@ -10,7 +10,7 @@ import sys
 import webbrowser
 from pathlib import Path
 
-from dali_lab.cli.options import Commands
+from dali_lab.cli.options import Commands, add_command
 from dali_lab.model.errors import DaliLabError
 
 _PARTS = ("docs", "notebooks")
@@ -19,9 +19,10 @@ _NEEDED = ("sphinx", "myst_nb", "pydata_sphinx_theme", "sphinx_design", "sphinx_
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "docs",
-        help="open the documentation",
+        "open the documentation",
         description="Build the documentation of this version, where that has not been done, and open it in a browser.",
     )
     parser.add_argument("subject", nargs="?", metavar="NAME", help="an operator, or a page such as how-to/video")

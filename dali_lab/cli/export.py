@@ -6,13 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from dali_lab.cli.options import Commands, load_graph
+from dali_lab.cli.options import Commands, add_command, load_graph
 from dali_lab.model.errors import DaliLabError
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("export", help="write a graph as Python or in another form")
+    parser = add_command(commands, "export", "write a graph as Python or in another form")
     parser.add_argument("graph", metavar="GRAPH", help="a graph file, or the folder of a gallery entry")
     parser.add_argument(
         "--to",

@@ -6,31 +6,31 @@ import argparse
 import sys
 from pathlib import Path
 
-from dali_lab.cli.options import Commands
+from dali_lab.cli.options import Commands, add_command
 from dali_lab.model.errors import DaliLabError
 from dali_lab.model.extras import require
 
 
 def add(commands: Commands) -> None:
     """Declare the command and its parts."""
-    parser = commands.add_parser("gallery", help="write the gallery as a site, or make an entry from a graph")
+    parser = add_command(commands, "gallery", "write the gallery as a site, or make an entry from a graph")
     parts = parser.add_subparsers(dest="part", metavar="PART", required=True)
 
-    build = parts.add_parser("build", help="write the gallery as a static site that works from the file system")
+    build = add_command(parts, "build", "write the gallery as a static site that works from the file system")
     build.add_argument("folder", metavar="DIR", help="the folder to write")
     build.add_argument("--from", dest="own", metavar="DIR", action="append", default=[], help="entries of your own")
     build.add_argument("--only", metavar="NAMES", help="entries to show, separated by commas")
     build.add_argument("--measure", action="store_true", help="say what each entry costs on this machine")
     build.set_defaults(function=_build)
 
-    new = parts.add_parser("new", help="make an entry's folder from a graph")
+    new = add_command(parts, "new", "make an entry's folder from a graph")
     new.add_argument("graph", metavar="GRAPH", help="a graph file, or a program")
     new.add_argument("--into", metavar="DIR", default="gallery", help="the gallery's folder (default: gallery)")
     new.add_argument("--name", help="the entry's name (default: that of the file)")
     new.add_argument("--title", help="what people read (default: the name in words)")
     new.set_defaults(function=_new)
 
-    pictures = parts.add_parser("pictures", help="draw the wall's pictures beside the entries of a gallery")
+    pictures = add_command(parts, "pictures", "draw the wall's pictures beside the entries of a gallery")
     pictures.add_argument("folder", metavar="DIR", nargs="?", help="the gallery's folder (default: the built-in one)")
     pictures.set_defaults(function=_pictures)
 

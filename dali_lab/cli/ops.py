@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from dali_lab.cli.options import Commands
+from dali_lab.cli.options import Commands, add_command
 from dali_lab.model.errors import DaliLabError
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("ops", help="list the operators, or print the reference of one")
+    parser = add_command(commands, "ops", "list the operators, or print the reference of one")
     parser.add_argument(
         "name", nargs="?", metavar="NAME", help="an operator, such as resize or decoders.image, or a word to look for"
     )

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
+def add_command(
+    commands: Commands, name: str, text: str, description: str = "", **options: Any
+) -> argparse.ArgumentParser:
+    """A command whose own help begins with the sentence that lists it, where there is no longer description."""
+    return commands.add_parser(name, help=text, description=description or f"{text[:1].upper()}{text[1:]}.", **options)
+
+
 def positive(text: str) -> int:
     """A whole number from 1 on, as an option's value."""
     number = int(text)

@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from dali_lab.cli.options import Commands, load_graph, positive, ray_option, with_samples, work_options
+from dali_lab.cli.options import Commands, add_command, load_graph, positive, ray_option, with_samples, work_options
 from dali_lab.cli.progress import Bar, time_text
 
 if TYPE_CHECKING:
@@ -17,9 +17,10 @@ _SHOWN = 10
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "pack",
-        help="write the dataset of a graph into tar archives or TFRecord files, with the graph that reads them",
+        "write the dataset of a graph into tar archives or TFRecord files, with the graph that reads them",
         description="Write the dataset of a graph as it stands at a node into tar archives (WebDataset) or TFRecord"
         " files with their indexes, and graph.dali.json, which reads them and goes on as the graph does. A run that was"
         " ended goes on where it was.",

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import gc
 
-from dali_lab.cli.options import Commands, make_pipeline, pipeline_options, positive, ray_option
+from dali_lab.cli.options import Commands, add_command, make_pipeline, pipeline_options, positive, ray_option
 from dali_lab.cli.progress import measured, print_bad_samples, print_rate
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser(
-        "run", help="run a graph and say how fast it is, or run a script written for NVIDIA DALI"
-    )
+    parser = add_command(commands, "run", "run a graph and say how fast it is, or run a script written for NVIDIA DALI")
     parser.add_argument(
         "graph",
         metavar="GRAPH|SCRIPT.py",

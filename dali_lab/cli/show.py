@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dali_lab.cli.options import Commands, load_graph
+from dali_lab.cli.options import Commands, add_command, load_graph
 from dali_lab.model.errors import DaliLabError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("show", help="print a graph, or draw it into a file")
+    parser = add_command(commands, "show", "print a graph, or draw it into a file")
     parser.add_argument("graph", metavar="GRAPH", help="a graph file, or the folder of a gallery entry")
     parser.add_argument("-o", "--output", metavar="FILE", help="picture or DOT file to write (.svg, .png, .dot)")
     parser.set_defaults(function=_show)

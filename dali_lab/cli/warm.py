@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import time
 
-from dali_lab.cli.options import Commands, load_graph
+from dali_lab.cli.options import Commands, add_command, load_graph
 from dali_lab.cli.progress import Bar
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("warm", help="compile kernels now, so that no first use waits for it")
+    parser = add_command(commands, "warm", "compile kernels now, so that no first use waits for it")
     parser.add_argument(
         "graphs", metavar="GRAPH", nargs="*", help="graph files, each run for a batch (default: every kernel there is)"
     )
