@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dali_lab.model.scalars import ScalarConstant
 
+if TYPE_CHECKING:
+    from dali_lab.schema.operator import Operator
+
 _calls = itertools.count()
 
 
@@ -172,6 +175,10 @@ class Recorder:
     def adopted(self, item: object) -> DataNode | None:
         """External data as a node, where that is possible."""
         return None
+
+    def ignores(self, operator: type[Operator], argument: str) -> bool:
+        """Whether a call with an argument that its operator does not have goes on without it."""
+        return False
 
     @staticmethod
     def current() -> Recorder | None:

@@ -260,6 +260,8 @@ def _sort_arguments(
             device = str(value)
             continue
         arg = operator.argument_table.get(key)
+        if arg is None and recorder is not None and recorder.ignores(operator, key):
+            continue
         if arg is None:
             known = [*(key for key, each in operator.argument_table.items() if each.listed), "device"]
             raise UnknownArgumentError(

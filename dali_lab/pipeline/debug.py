@@ -83,6 +83,13 @@ class _DebugRecorder(Recorder):
         assert isinstance(pipeline, DebugPipeline)
         return pipeline._adopted(item)
 
+    def ignores(self, operator: type[Operator], argument: str) -> bool:
+        """Arguments that external sources do not have are left out with a warning, as NVIDIA DALI ignores them."""
+        if operator.fed:
+            message = f"fn.{operator.name} has no argument '{argument}'; in debug mode it is ignored"
+            warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
+        return operator.fed
+
 
 class DebugPipeline(Pipeline):
     """A pipeline whose function is called anew for each batch, and whose operators run as it calls them.

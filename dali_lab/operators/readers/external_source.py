@@ -150,7 +150,11 @@ class ExternalSource(Operator):
         if not parallel:
             for name in _PARALLEL_ONLY:
                 if values.get(name) is not None:
-                    raise ArgumentError("is for parallel sources alone (parallel=True)", argument=name)
+                    raise ArgumentError(
+                        f"The argument `{name}` is valid only for parallel external sources (when ``parallel`` is"
+                        " True)",
+                        argument=name,
+                    )
             return
         if values.get("no_copy") is False:
             raise ArgumentError("cannot be False for a parallel source", argument="no_copy")

@@ -45,6 +45,17 @@ def test_data_is_there_between_calls() -> None:
     assert seen == [[[2.0 * (i + 1) + 1] * 2] * 2 for i in range(3)]
 
 
+def test_unknown_arguments_of_sources_are_ignored() -> None:
+    @pipeline_def(debug=True, **SETTINGS)
+    def pipe() -> Any:
+        return fn.external_source(source=counted, paralel=True)
+
+    debugged = pipe()
+    with pytest.warns(UserWarning, match="no argument 'paralel'"):
+        (outputs,) = debugged.run()
+    assert len(outputs) == 3
+
+
 def test_arrays_and_tensor_lists_go_back_in() -> None:
     @experimental.pipeline_def(debug=True, **SETTINGS)
     def pipe() -> Any:

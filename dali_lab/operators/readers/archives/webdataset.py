@@ -159,8 +159,8 @@ class Webdataset(ListReader):
             output = int((result[:, sample] < 0).argmax())
             place = int((table.samples == sample).argmax())
             raise self.fail(
-                f"Underful sample detected at {self._place(table, place, number)}: it has no file with the extension"
-                f" '{self.value('ext')[output]}'",
+                f'Underful sample detected at tar file at "{self._names[number]}":'
+                f" {self._place(table, place, number)} has no file with the extension '{self.value('ext')[output]}'",
                 "ext",
             )
         return result[:, ~lacking] if behaviour == "skip" else result
