@@ -1,14 +1,17 @@
-"""Spectra of real signals: windows and lines cut out as rows, their transform, and its powers."""
+"""Spectra of real signals: windows and lines cut out as rows, their transform, and its powers.
+
+Windows whose transform has a power of two for its length are those of :mod:`dali_lab.kernels.cpu.fourier`.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import audio_plain, background
+from dali_lab.kernels.cpu.fourier import reflected
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 from dali_lab.model import extras
 
@@ -16,16 +19,6 @@ _TILE = 16
 """Rows whose powers are gathered before they are written, where they become neighbours in the result."""
 _AT_ONCE = 1 << 16
 """Elements that OpenCV transforms in one call: of more it gives parts to threads of its own."""
-
-
-@part
-def _reflected(index: int, size: int) -> Any:
-    """`index` brought into ``[0, size)`` by reflection at the first and the last element."""
-    if size == 1:
-        return 0
-    period = 2 * (size - 1)
-    index = index % period
-    return index if index < size else period - index
 
 
 @kernel
@@ -55,7 +48,7 @@ def windows(
                     if 0 <= at < n:
                         line[k] = window[k] * x[at]
                     elif reflect:
-                        line[k] = window[k] * x[_reflected(at, n)]
+                        line[k] = window[k] * x[reflected(at, n)]
                     else:
                         line[k] = 0
             line[size:] = 0

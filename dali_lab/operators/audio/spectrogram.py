@@ -76,6 +76,8 @@ class Spectrogram(Operator):
         self._window = np.asarray(weights, np.float32)
 
     def run(self, call: Call, sound: Batch) -> Batch:
+        from dali_lab.kernels.cpu import fourier
+
         message = "the sample is empty. Spectogram does not support empty (0-volume) samples"
         call.refuse(sound.sizes == 0, message)
         lengths = sound.sizes
@@ -93,6 +95,8 @@ class Spectrogram(Operator):
         shapes[:, 0 if time_first else 1] = counts
         shapes[:, 1 if time_first else 0] = bins
         out = call.allocate(shapes, FLOAT, self.value("layout"))
+        before, reflect = length // 2 if centered else 0, centered and self.value("reflect_padding")
+        squared = self.value("power") == 2
         if call.gpu is not None:
             call.kernels("audio").spectrum(
                 sound.addresses,
@@ -102,11 +106,17 @@ class Spectrogram(Operator):
                 nfft=nfft,
                 window=self._window,
                 step=step,
-                before=length // 2 if centered else 0,
-                reflect=centered and self.value("reflect_padding"),
-                squared=self.value("power") == 2,
+                before=before,
+                reflect=reflect,
+                squared=squared,
                 time_first=time_first,
             )
+            return out
+        if fourier.suits(nfft):
+            fourier.window_powers(
+                sound.addresses, lengths, counts, out.addresses, self._window, step, before, reflect, nfft, squared,
+                time_first,
+            )  # fmt: skip
             return out
         for part in _parts(counts, nfft):
             self._fill(sound.take(part), out.addresses[part], lengths[part], counts[part], nfft)

@@ -16,6 +16,8 @@ from dali_lab.kernels.cpu import (
     copy_plain,
     debayer,
     draws,
+    fourier,
+    fourier_plain,
     normalize,
     philox,
     resample,
@@ -220,6 +222,41 @@ def test_powers_of_spectra(case: int) -> None:
         powers_by(spectra._powers), powers_by(audio_plain.powers), [], outputs, rows(outers), rows(inners),
         case % 4 > 1, like(np.float32),
     )  # fmt: skip
+
+
+@with_each("case", range(8))
+def test_powers_of_windows(case: int) -> None:
+    rng = np.random.default_rng(case)
+    size, length, step, before, lengths = [
+        (512, 320, 160, 160, [1, 5000, 3000]),
+        (1024, 1000, 130, 0, [5000, 1001]),
+        (32, 1, 3, 0, [10, 100]),
+        (64, 64, 20, 32, [40, 700]),
+    ][case % 4]
+    squared, time_first, reflect = case % 2 == 0, case % 3 == 0, case < 4
+    sounds = [rng.standard_normal(n).astype(np.float32) for n in lengths]
+    window = rng.random(length).astype(np.float32)
+    starts = [np.arange((n if before else n - length) // step + 1) * step - before for n in lengths]
+    expected = []
+    for sound, first in zip(sounds, starts, strict=True):
+        places, period = np.arange(-length, len(sound) + length), max(1, 2 * len(sound) - 2)
+        padded = sound[np.minimum(places % period, -places % period)]
+        padded *= reflect | ((places >= 0) & (places < len(sound)))
+        powers = np.abs(np.fft.rfft([padded[length + s :][:length] * window for s in first], size))
+        powers **= 2 if squared else 1
+        expected.append(powers if time_first else powers.T)
+
+    def powers_by(function: Any) -> Callable[..., None]:
+        def run(src: Array, dst: Array) -> None:
+            arguments = fourier.arguments_for(window, step, before, reflect, size, squared, time_first)
+            function(src, rows(lengths), rows([len(first) for first in starts]), dst, *arguments)
+
+        return run
+
+    outputs = [each.astype(np.float32) for each in expected]
+    found = _compare(powers_by(fourier._window_powers), powers_by(fourier_plain.window_powers), sounds, outputs)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=4e-7 * other.max())
 
 
 @with_each("case", range(60))
