@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types as nb_types
 
 from dali_lab.kernels.arrays import Array
+from dali_lab.kernels.cpu.machine.emission import Builder, Value, emitted, load
 from dali_lab.kernels.cpu.memory import inner_part, kernel, part
 
 _MOST_DIGITS = 15
@@ -14,35 +17,41 @@ _MOST_DIGITS = 15
 _POWERS = 10.0 ** np.arange(_MOST_DIGITS + 1)
 
 
+@emitted(lambda _: nb_types.int64(nb_types.int64))
+def _byte(builder: Builder, address: Value) -> Value:
+    """A byte in memory; passing an array on to a part for each number would count its references each time."""
+    return builder.zext(load(builder, address, ir.IntType(8)), ir.IntType(64))
+
+
 @inner_part
-def _past_space(text: Array, at: int) -> int:
-    while text[np.uintp(at)] == 32 or 9 <= text[np.uintp(at)] <= 13:
+def _past_space(at: int) -> int:
+    while _byte(at) == 32 or 9 <= _byte(at) <= 13:
         at += 1
     return at
 
 
 @inner_part
-def _number(text: Array, at: int) -> Any:
+def _number(at: int) -> Any:
     """A number and where it ends: −1 where it is written with an exponent, or with more digits."""
-    negative = text[np.uintp(at)] == 45
+    negative = _byte(at) == 45
     if negative:
         at += 1
     first, whole = at, np.int64(0)
-    digit = np.int64(text[np.uintp(at)]) - 48
+    digit = _byte(at) - 48
     while 0 <= digit <= 9:
         whole = whole * 10 + digit
         at += 1
-        digit = np.int64(text[np.uintp(at)]) - 48
+        digit = _byte(at) - 48
     digits, decimals = at - first, 0
-    sound = digits == 1 or (digits > 1 and text[np.uintp(first)] != 48)
+    sound = digits == 1 or (digits > 1 and _byte(first) != 48)
     if digit == -2:  # the point
         point = at
         at += 1
-        digit = np.int64(text[np.uintp(at)]) - 48
+        digit = _byte(at) - 48
         while 0 <= digit <= 9:
             whole = whole * 10 + digit
             at += 1
-            digit = np.int64(text[np.uintp(at)]) - 48
+            digit = _byte(at) - 48
         decimals = at - point - 1
         sound &= decimals > 0
     if not sound or digits + decimals > _MOST_DIGITS or digit == 21 or digit == 53:  # an E
@@ -52,49 +61,49 @@ def _number(text: Array, at: int) -> Any:
 
 
 @part
-def _polygons(text: Array, at: int, points: Array, counts: Array, polygon: int, value: int) -> Any:
+def _polygons(at: int, points: Array, counts: Array, polygon: int, value: int) -> Any:
     """Read the polygons of an annotation; numbers of polygons and values after them, and where the
     next one begins; −1 for what is nothing else."""
-    if text[at] != 91:
+    if _byte(at) != 91:
         return -1, -1, -1
-    at = _past_space(text, at + 1)
-    if text[at] == 93 and text[at + 1] == 0:
+    at = _past_space(at + 1)
+    if _byte(at) == 93 and _byte(at + 1) == 0:
         return polygon, value, at + 2
-    while text[at] == 91:
-        at = _past_space(text, at + 1)
+    while _byte(at) == 91:
+        at = _past_space(at + 1)
         first = value
-        if text[at] != 93:
+        if _byte(at) != 93:
             while True:
-                number, at = _number(text, at)
+                number, at = _number(at)
                 if at < 0:
                     return -1, -1, -1
                 points[value] = number
                 value += 1
-                at = _past_space(text, at)
-                if text[at] != 44:
+                at = _past_space(at)
+                if _byte(at) != 44:
                     break
-                at = _past_space(text, at + 1)
-        if text[at] != 93 or (value - first) % 2:
+                at = _past_space(at + 1)
+        if _byte(at) != 93 or (value - first) % 2:
             return -1, -1, -1
         counts[polygon] = (value - first) // 2
         polygon += 1
-        at = _past_space(text, at + 1)
-        if text[at] == 93 and text[at + 1] == 0:
+        at = _past_space(at + 1)
+        if _byte(at) == 93 and _byte(at + 1) == 0:
             return polygon, value, at + 2
-        if text[at] != 44:
+        if _byte(at) != 44:
             return -1, -1, -1
-        at = _past_space(text, at + 1)
+        at = _past_space(at + 1)
     return -1, -1, -1
 
 
 @kernel
-def read(text: Array, points: Array, counts: Array, of_annotation: Array, state: Array) -> None:
+def read(text: int, points: Array, counts: Array, of_annotation: Array, state: Array) -> None:
     """Read the polygons of annotations up to the first that holds anything else.
 
     Parameters
     ----------
     text
-        ``uint8``: the JSON of each annotation with a zero behind it.
+        Address of the JSON of each annotation with a zero behind it.
     points
         ``float32``: the numbers.
     counts, of_annotation
@@ -102,11 +111,11 @@ def read(text: Array, points: Array, counts: Array, of_annotation: Array, state:
     state
         ``int64[4]``: annotations, polygons, numbers and bytes that were read before; brought up to date.
     """
-    number, polygon, value, at = state[0], state[1], state[2], state[3]
+    number, polygon, value, at = state[0], state[1], state[2], text + state[3]
     while number < of_annotation.shape[0]:
-        after, end, place = _polygons(text, at, points, counts, polygon, value)
+        after, end, place = _polygons(at, points, counts, polygon, value)
         if after < 0:
             break
         of_annotation[number] = after - polygon
         number, polygon, value, at = number + 1, after, end, place
-    state[0], state[1], state[2], state[3] = number, polygon, value, at
+    state[0], state[1], state[2], state[3] = number, polygon, value, at - text

@@ -201,7 +201,7 @@ class CocoFile:
         most = len(text) // 2 + 1  # a number and what is behind it have two bytes at least
         points, counts = np.empty(most, np.float32), np.empty(most, np.int64)
         of_annotation, state = np.zeros(len(parts), np.int64), np.zeros(4, np.int64)
-        arguments = (text, points, counts, of_annotation, state)
+        arguments = (text.ctypes.data, points, counts, of_annotation, state)
         fast = background.ready(polygons.read, *arguments)
         decode = msgspec.json.Decoder().decode
         while state[0] < len(parts):
