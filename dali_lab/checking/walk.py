@@ -19,6 +19,7 @@ from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import DaliLabError, GraphError, SampleError
+from dali_lab.model.system import usable_cores
 from dali_lab.operators.readers.list_reader import ListReader, ListSource, list_sources
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import find_operator, has_operator
@@ -97,7 +98,7 @@ class Walk:
     def __init__(self, graph: Graph, *, batch_size: int | None = None, threads: int | None = None) -> None:
         self._graph, self._taps = prepared(graph)
         self.batch_size = batch_size or _whole(graph.pipeline.get("batch_size")) or 1
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads or usable_cores()
         self._pipeline: Pipeline | None = None
         self._single: Pipeline | None = None
         self._at = self._single_at = 0

@@ -145,6 +145,7 @@ class CudaDevice(Device):
         self._streams: dict[str, CudaStream] = {}
         self._external: dict[int, CudaStream] = {}
         self._functions: dict[Variant, Any] = {}
+        self._opening = threading.Lock()
         self._loading = threading.Lock()
         self._before = threading.local()
         self.cupy = load_cupy()
@@ -190,23 +191,26 @@ class CudaDevice(Device):
             self.runtime.setDevice(before)
 
     def stream(self, name: str) -> CudaStream:
-        with self._loading:
+        with self._opening:
             if name not in self._streams:
                 self._streams[name] = CudaStream(self, name)
             return self._streams[name]
 
     def external(self, pointer: int) -> CudaStream:
-        with self._loading:
+        with self._opening:
             if pointer not in self._external:
                 self._external[pointer] = CudaStream.external(self, pointer)
             return self._external[pointer]
 
     def function(self, variant: Variant) -> Any:
-        """The entry point of a kernel, compiled and loaded on first use."""
+        """The entry point of a kernel, compiled and loaded on first use; threads compile different ones at once."""
+        found = self._functions.get(variant)
+        if found is not None:
+            return found
+        code = nvrtc.cubin(variant, self.architecture)
         with self._loading:
             if variant not in self._functions:
                 module = self.cupy.cuda.function.Module()
-                code = nvrtc.cubin(variant, self.architecture)
                 try:
                     try:
                         module.load(code)

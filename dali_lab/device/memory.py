@@ -46,7 +46,7 @@ class Block(DeviceMemory):
 
     def ready_on(self, stream: Stream) -> None:
         """Let later work of a stream run after what other streams have been given to do with the memory."""
-        for user, number in self._users.items():
+        for user, number in list(self._users.items()):  # other threads add theirs
             if user is not stream and number < user.issued:
                 stream.wait(self._arena.event_of(user, number))
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, Self, SupportsIndex
 from dali_lab.dynamic import kept_calls
 from dali_lab.dynamic.streams import Stream, get_current_stream, stream
 from dali_lab.executor.pool import ThreadPool as Workers
+from dali_lab.model.system import usable_cores
 
 
 class Pending(Protocol):
@@ -268,7 +269,7 @@ def get_num_threads() -> int:
 
 @functools.cache
 def _processors() -> int:
-    return os.cpu_count() or 1
+    return usable_cores()
 
 
 def set_num_threads(n: int | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from dataclasses import dataclass
 
@@ -12,7 +13,9 @@ from dali_lab.executor.calls import Calls
 from dali_lab.executor.chunks import Watcher
 from dali_lab.executor.device_state import DeviceState
 from dali_lab.executor.failures import explain, named_sample
+from dali_lab.executor.pace import Effort
 from dali_lab.executor.plan import DECODE, Stage, Step
+from dali_lab.executor.pool import InlinePool, ThreadPool
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError, OutOfDeviceMemory
@@ -29,12 +32,15 @@ class DeviceRunner:
         The device, and the statistics of its use.
     calls
         Makes operator calls.
+    pool
+        Threads that help with what is done on the CPU.
     watch
         Called for each step.
     """
 
     state: DeviceState
     calls: Calls
+    pool: ThreadPool | InlinePool
     watch: Watcher | None = None
 
     def run(self, run: BatchRun, stage: Stage, count: int) -> None:
@@ -83,7 +89,7 @@ class _DeviceStage:
     """
 
     def __init__(self, runner: DeviceRunner, run: BatchRun, stage: Stage, count: int) -> None:
-        self.calls, self.state, self.watch = runner.calls, runner.state, runner.watch
+        self.calls, self.state, self.watch, self.pool = runner.calls, runner.state, runner.watch, runner.pool
         self.run, self.stage, self.count = run, stage, count
         stream = self.state.device.stream(stage.steps[0].stream)
         stream.ahead = stream.name == DECODE
@@ -141,6 +147,7 @@ class _DeviceStage:
             count = len(inputs[0]) if inputs else count
             call = self.calls.make(run, self.stage, step, inputs, arguments, 0, count)
             call.gpu = self.gpu
+            call.sharing = functools.partial(Effort().share, self.pool, count, 1)
             call.lost = None if run.policy is None else {}
             made = run_operator(step.operator, call, inputs, step.outputs, check=False)
             results = tuple(to_device(batch, self.gpu) for batch in made)

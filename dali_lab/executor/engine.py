@@ -165,7 +165,7 @@ class Engine:
         host: Callable[[BatchRun, Edge], Batch] = BatchRun.on_host
         if plan.device is not None:
             self.device = DeviceState(plan, plan.device, batch_size if pool is None else 0)
-            self._on_device = DeviceRunner(self.device, calls, watch)
+            self._on_device = DeviceRunner(self.device, calls, self._pool, watch)
             host = self.device.on_host
         self.chunks = ChunkRunner(self._pool, max(1, threads), calls, host=host, watch=watch, size=chunk)
         # An operator that runs in order lets no batch pass one that waits for a sample.

@@ -14,6 +14,7 @@ from dali_lab.graph.settings import RANGES, checked
 from dali_lab.io.locations import canonical, credentials_in
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
+from dali_lab.model.system import usable_cores
 from dali_lab.model.user_code import user_line
 
 NO_EFFECT = {
@@ -98,7 +99,7 @@ class Settings:
     @property
     def threads(self) -> int:
         """Threads to use: as many as requested, else as there are cores, up to 4."""
-        return self.num_threads if self.num_threads is not None else min(4, os.cpu_count() or 1)
+        return self.num_threads if self.num_threads is not None else min(4, usable_cores())
 
     def expectations(self, outputs: int) -> list[tuple[DALIDataType | None, int | None, str | None]]:
         """The required dtype, number of dimensions and layout of each output.

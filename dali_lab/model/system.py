@@ -20,6 +20,13 @@ DROPS_PAGES = uses("system") and hasattr(mmap, "MADV_DONTNEED")
 """Whether pages of memory can be given back while the memory stays mapped."""
 
 
+def usable_cores() -> int:
+    """Processors that this process may run on: fewer than the machine has where its affinity is limited."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def map_memory(nbytes: int) -> mmap.mmap:
     """Memory of this process alone, in large pages where there are any."""
     if not hasattr(mmap, "MAP_PRIVATE"):

@@ -24,6 +24,7 @@ from dali_lab.graph.verification import verify
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIDataType
 from dali_lab.model.errors import ArgumentError, FormatError, GraphError, nearest
+from dali_lab.model.system import usable_cores
 from dali_lab.operators.readers.list_reader import ListSource, list_sources
 from dali_lab.packing.components import Component
 from dali_lab.packing.graphs import asked_size, cut
@@ -250,7 +251,7 @@ class Packing:
 
     def _sources(self) -> dict[str, ListSource]:
         if self._pipeline is None:
-            settings: dict[str, Any] = {"batch_size": self._batch, "num_threads": self.threads or os.cpu_count() or 1}
+            settings: dict[str, Any] = {"batch_size": self._batch, "num_threads": self.threads or usable_cores()}
             if self.on_error == "skip":
                 settings |= {"on_error": "skip", "max_error_rate": 1.0}
             self._pipeline = Pipeline.from_graph(self._cut.computing, **{**settings, "cache": "off"})
@@ -282,7 +283,7 @@ class Packing:
         sources = self._sources()
         for source in sources.values():
             source.follow(np.concatenate(padded) if padded else np.zeros(0, np.int64))
-        with ThreadPoolExecutor(self.threads or os.cpu_count() or 1, "dali-lab-pack") as pool:
+        with ThreadPoolExecutor(self.threads or usable_cores(), "dali-lab-pack") as pool:
             for number in shards:
                 yield self._write_shard(number, pool, tell)
 

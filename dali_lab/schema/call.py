@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -119,6 +120,23 @@ class Call(CalledSamples):
             work(self.count)
         else:
             self.sharing(work)
+
+    def share_each(self, count: int, work: Callable[[int], None]) -> None:
+        """Call `work` with each index below `count`, on this thread and on idle ones."""
+        following = itertools.count()
+
+        def some(most: int) -> bool:
+            for _ in range(most):
+                index = next(following)
+                if index >= count:
+                    return False
+                work(index)
+            return True
+
+        if self.sharing is None:
+            some(count)
+        else:
+            self.sharing(some)
 
     def note(self, fact: object) -> list[Any]:
         """Tell the other chunks of the batch a fact about this one; returns all facts so far, this one included.

@@ -50,13 +50,17 @@ class _Library:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
-    def Decoder(self, *, device_id: int, backends: list[Any], options: str) -> Any:  # noqa: N802 (nvImageCodec's name)
+    def Decoder(  # noqa: N802 (nvImageCodec's name)
+        self, *, device_id: int, max_num_cpu_threads: int, backends: list[Any], options: str
+    ) -> Any:
         real, library = self._real, self
-        assert device_id == 0
+        assert device_id == 0 and 1 <= max_num_cpu_threads <= 8
         assert [b.backend_kind for b in backends] == [real.HW_GPU_ONLY, real.GPU_ONLY, real.HYBRID_CPU_GPU]
         self.made.append(options)
         host = real.Decoder(
-            device_id=real.NVIMGCODEC_DEVICE_CPU_ONLY, backends=[real.Backend(real.CPU_ONLY)], options=options
+            device_id=real.NVIMGCODEC_DEVICE_CPU_ONLY,
+            backends=[real.Backend(real.CPU_ONLY)],
+            options=options.split()[0],
         )
 
         class Decoder:
@@ -112,8 +116,11 @@ def test_a_batch_is_decoded_in_one_call(
         ours, theirs = np.asarray(found.at(index)).astype(int), np.asarray(expected.at(index)).astype(int)
         assert ours.shape == theirs.shape
         assert np.abs(ours - theirs).max() <= 3
-    decoder = nvimgcodec_gpu.gpu_decoder(device, False)
-    assert decoder is not None and library.made == [":fancy_upsampling=0"], "one decoder for all batches"
+    decoder = nvimgcodec_gpu.gpu_decoder(device, False, len(files))
+    made = ":fancy_upsampling=0 nvjpeg_hw_decoder:preallocate_batch_size=8"
+    assert decoder is not None and library.made == [made], "one decoder for all batches of this size"
+    _run(files[:1], "require", **arguments)
+    assert library.made[1:] == [made.replace("=8", "=1")], "a preview of one picture has a decoder of its own"
     assert decoder.refused == 0 and decoder.decoded >= len(files)
     assert len(set(library.streams)) == 1 and device.stream("decode").pointer in library.streams
 
@@ -135,7 +142,7 @@ def test_what_the_gpu_does_not_take_is_decoded_on_the_cpu(
     found, expected = _run(files, "require"), _run(files, "never")
     for index in (1, 3):
         np.testing.assert_array_equal(found.at(index), expected.at(index))
-    decoder = nvimgcodec_gpu.gpu_decoder(device, False)
+    decoder = nvimgcodec_gpu.gpu_decoder(device, False, len(files))
     assert decoder is not None and decoder.refused == 0 and decoder.decoded >= 3, "headers told which were for the CPU"
 
 
@@ -153,6 +160,6 @@ def test_without_nvjpeg_nothing_is_decoded_on_the_gpu(
     library: _Library, device: cuda.CudaDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(nvimgcodec, "_has_library", lambda name: False)
-    nvimgcodec_gpu.gpu_decoder.cache_clear()
+    nvimgcodec_gpu._gpu_decoder.cache_clear()
     assert nvimgcodec_gpu.gpu_decoder(device, False) is None, "and pipelines say that pictures go to the CPU"
-    nvimgcodec_gpu.gpu_decoder.cache_clear()
+    nvimgcodec_gpu._gpu_decoder.cache_clear()

@@ -12,8 +12,9 @@ import pytest
 
 from dali_lab import Pipeline, fn, types
 from dali_lab.kernels.cuda import host
+from dali_lab.kernels.cuda.audio import SPECTRUM
 from dali_lab.kernels.cuda.convolve import CONVOLVE_PLANE
-from dali_lab.kernels.cuda.kernel import HERE
+from dali_lab.kernels.cuda.kernel import HERE, Variant
 
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("g++", "clang++", "c++"))), reason="the emulated device needs a C++ compiler"
@@ -68,32 +69,42 @@ static pthread_barrier_t together;
 #define HOST_BARRIER pthread_barrier_wait(&together)
 %s
 int main() {
-    const int threads = 7, width = 41, height = 70, taps = 9;
+    const int threads = 7;
+    %s
+    pthread_barrier_init(&together, nullptr, threads);
+    std::vector<std::thread> block;
+    for (int t = 0; t < threads; ++t) block.emplace_back([&, t] {
+        threadIdx.x = t;
+        blockDim.x = threads;
+        %s(&sample, param);
+    });
+    for (auto& thread : block) thread.join();
+    double sum = 0;
+    for (auto value : out) sum += value;
+    std::printf("%%g", sum);
+}
+"""
+BLUR = """
+    const int width = 41, height = 70, taps = 9;
     std::vector<unsigned char> data(width * height * 3), out(data.size());
     for (size_t i = 0; i < data.size(); ++i) data[i] = (unsigned char)(i * 37);
     std::vector<float> window(taps, 1.0f / taps);
     const float* taken = window.data();
     ConvolvePlaneSample sample = {data.data(), out.data(), taken, taken, 6, height, width, 3, taps, taps};
     ConvolvePlaneParam param = {1};
-    pthread_barrier_init(&together, nullptr, threads);
-    std::vector<std::thread> block;
-    for (int t = 0; t < threads; ++t) block.emplace_back([&, t] {
-        threadIdx.x = t;
-        blockDim.x = threads;
-        convolve_plane<unsigned char, false, 48>(&sample, param);
-    });
-    for (auto& thread : block) thread.join();
-    unsigned long long sum = 0;
-    for (unsigned char value : out) sum += value;
-    std::printf("%%llu", sum);
-}
+"""
+SPECTRUM_OF_SOUND = """
+    const int nfft = 60, count = 3;
+    std::vector<float> data(100, 1.0f), out(31 * count), window(nfft, 1.0f), waves(2 * nfft, 0.5f);
+    SpectrumSample sample = {data.data(), window.data(), waves.data(), out.data(), 100, count};
+    SpectrumParam param = {1, nfft, 31, nfft, 20, 30, 1, 1, 0, {4, 3, 5}};
 """
 
 
-def _races(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
+def _races(tmp_path: Path, text: str, data: str, call: str) -> subprocess.CompletedProcess[str]:
     """Run the kernel's text with threads of the CPU, under ThreadSanitizer."""
     source, program = tmp_path / "races.cpp", tmp_path / "races"
-    source.write_text(RACES % text)
+    source.write_text(RACES % (text, data, call))
     options = ["-std=c++17", "-O1", "-g1", "-fsanitize=thread", "-pthread", "-ffp-contract=off", "-w"]
     made = subprocess.run(
         [host.compiler(), *options, f"-I{HERE}", str(source), "-o", str(program)], capture_output=True, text=True
@@ -104,13 +115,20 @@ def _races(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(program)], capture_output=True, text=True, timeout=300)
 
 
-def test_threads_of_a_block_wait_for_each_other(tmp_path: Path) -> None:
-    text = CONVOLVE_PLANE.variant("u1", False, 48).host_source()
-    done = _races(tmp_path, text)
+@pytest.mark.parametrize(
+    ("variant", "data", "call"),
+    [
+        (CONVOLVE_PLANE.variant("u1", False, 48), BLUR, "convolve_plane<unsigned char, false, 48>"),
+        (SPECTRUM.variant(512), SPECTRUM_OF_SOUND, "spectrum<512>"),
+    ],
+    ids=["blur", "spectrum"],
+)
+def test_threads_of_a_block_wait_for_each_other(tmp_path: Path, variant: Variant, data: str, call: str) -> None:
+    text = variant.host_source()
+    done = _races(tmp_path, text, data, call)
     if "unexpected memory mapping" in done.stderr:
         pytest.skip("ThreadSanitizer does not run on this kernel")
     assert done.returncode == 0 and "data race" not in done.stderr, done.stderr[:3000]
     alone = '#include "host.h"\n#undef __syncthreads\n#define __syncthreads() ((void)0)'
-    assert "data race" in _races(tmp_path, text.replace('#include "host.h"', alone)).stderr, (
-        "what does not wait is found"
-    )
+    unguarded = _races(tmp_path, text.replace('#include "host.h"', alone), data, call)
+    assert "data race" in unguarded.stderr, "what does not wait is found"

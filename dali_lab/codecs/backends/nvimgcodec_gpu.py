@@ -13,26 +13,35 @@ import numpy as np
 from dali_lab.codecs.backends import Backend, nvimgcodec
 from dali_lab.codecs.job import Job
 from dali_lab.kernels.cuda.copy import copy, copy_window
+from dali_lab.model.system import usable_cores
 
 if TYPE_CHECKING:
     from dali_lab.device.cuda import CudaStream
     from dali_lab.device.interface import Device, Event
     from dali_lab.device.launcher import Launcher
 
-# NVIDIA DALI documents that the chroma of JPEG is not interpolated unless `jpeg_fancy_upsampling` is set.
-_OPTIONS = ":fancy_upsampling={fancy}"
 _HARDWARE_SHARE = 0.9
+_MOST_THREADS = 8
+"""Threads that unpack pictures for the GPU beside those of the pipeline; nvImageCodec takes all cores if not told."""
 
 
 class GpuDecoder:
     """A decoder of a device; it is used by one batch after the other.
+
+    nvImageCodec fixes how much the hardware decodes with the first batch, so there is a decoder for each size of batch:
+    a preview of one picture leaves a training's alone.
 
     Parameters
     ----------
     device
         The GPU.
     fancy_upsampling
-        Whether the chroma of JPEG is interpolated.
+        Whether the chroma of JPEG is interpolated; by NVIDIA DALI's documentation it is only where
+        `jpeg_fancy_upsampling` is set.
+    batch_size
+        Pictures of the largest batch.
+    width, height
+        Their largest size, as far as it is known; else 0.
 
     Attributes
     ----------
@@ -40,14 +49,19 @@ class GpuDecoder:
         Pictures that were decoded here, and those that it left to the CPU.
     """
 
-    def __init__(self, device: Device, fancy_upsampling: bool) -> None:
+    def __init__(
+        self, device: Device, fancy_upsampling: bool, batch_size: int = 1, width: int = 0, height: int = 0
+    ) -> None:
         library = nvimgcodec.library()
         self.decoded = 0
         self.refused = 0
         self._lock = threading.Lock()
         self._waiting: deque[tuple[Event, list[Any]]] = deque()
+        hardware = {"batch_size": batch_size, "width_hint": width, "height_hint": height}
+        options = [f"nvjpeg_hw_decoder:preallocate_{name}={value}" for name, value in hardware.items() if value]
         self._decoder = library.Decoder(
             device_id=device.index,
+            max_num_cpu_threads=min(_MOST_THREADS, usable_cores()),
             backends=[
                 library.Backend(
                     library.HW_GPU_ONLY, _HARDWARE_SHARE, library.LoadHintPolicy.ADAPTIVE_MINIMIZE_IDLE_TIME
@@ -55,7 +69,7 @@ class GpuDecoder:
                 library.Backend(library.GPU_ONLY),
                 library.Backend(library.HYBRID_CPU_GPU),
             ],
-            options=_OPTIONS.format(fancy=int(fancy_upsampling)),
+            options=" ".join([f":fancy_upsampling={int(fancy_upsampling)}", *options]),
         )
 
     def on(self, gpu: Launcher) -> Backend:
@@ -121,12 +135,21 @@ def _pitch(interface: Mapping[str, Any], shape: list[int]) -> int:
     return int(strides[0]) if dense and strides[0] >= width * channels else 0
 
 
+def gpu_decoder(
+    device: Device, fancy_upsampling: bool, batch_size: int = 1, width: int = 0, height: int = 0
+) -> GpuDecoder | None:
+    """The decoder for batches up to the next power of two above `batch_size`, shared by all who ask alike.
+
+    `None` where nvImageCodec cannot decode on the device, for want of nvJPEG, say.
+    """
+    return _gpu_decoder(device, fancy_upsampling, 1 << (batch_size - 1).bit_length(), width, height)
+
+
 @functools.lru_cache(maxsize=16)
-def gpu_decoder(device: Device, fancy_upsampling: bool) -> GpuDecoder | None:
-    """The decoder of a device; `None` where nvImageCodec cannot decode there, for want of nvJPEG, say."""
+def _gpu_decoder(device: Device, fancy_upsampling: bool, batch_size: int, width: int, height: int) -> GpuDecoder | None:
     if not (nvimgcodec.available() and nvimgcodec.has_gpu_modules()):
         return None
     try:
-        return GpuDecoder(device, fancy_upsampling)
+        return GpuDecoder(device, fancy_upsampling, batch_size, width, height)
     except (RuntimeError, AttributeError, TypeError):
         return None

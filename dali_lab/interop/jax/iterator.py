@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from dali_lab.interop.iteration import LastBatchPolicy, PipelineIterator
 from dali_lab.interop.iterator_state import IteratorError
 from dali_lab.interop.signatures import with_parameters_of
+from dali_lab.model.system import usable_cores
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.pipeline.definition import pipeline_def
 
@@ -138,7 +138,7 @@ def _maker(
 
     @functools.wraps(function)
     def make(*args: Any, checkpoints: Sequence[bytes] | None = None, **kwargs: Any) -> DALIGenericIterator:
-        kwargs.setdefault("num_threads", min(8, os.cpu_count() or 1))
+        kwargs.setdefault("num_threads", min(8, usable_cores()))
         split = devices is not None or settings["sharding"] is not None
         used = devices if devices is not None else jax.local_devices() if split else [None]
         shards = len(used) if devices is not None else jax.device_count()

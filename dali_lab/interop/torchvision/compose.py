@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,10 +13,11 @@ from dali_lab.interop.pytorch.tensors import to_torch_tensor
 from dali_lab.interop.torchvision.conversion import ToPILImage, ToPureTensor, picture_array, to_pil_image
 from dali_lab.interop.torchvision.images import Images
 from dali_lab.interop.torchvision.transforms import Transform
+from dali_lab.model.system import usable_cores
 from dali_lab.pipeline import Pipeline, pipeline_def
 
 DEFAULT_BATCH_SIZE = 16
-DEFAULT_NUM_THREADS = max((os.cpu_count() or 1) // 2, 1)
+DEFAULT_NUM_THREADS = max(usable_cores() // 2, 1)
 
 
 @pipeline_def(enable_conditionals=True)

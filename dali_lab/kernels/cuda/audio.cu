@@ -30,36 +30,94 @@ __device__ inline i64 reflected(i64 index, i64 size) {
     return rest < size ? rest : period - rest;
 }
 
-// One thread a window and frequency: the sum of the transform as it is written, in float64.
-__device__ void spectrum(const SpectrumSample* table, const SpectrumParam& param) {
+// Element `k` of the window that begins at `start`, weighted; beyond the ends the signal is reflected, or 0.
+template <class Sample, class Param>
+__device__ inline float in_window(const Sample& sample, const Param& param, i64 start, int k) {
+    i64 place = start + k;
+    if (place < 0 || place >= sample.length) {
+        if (!param.reflect) return 0.0f;
+        place = reflected(place, sample.length);
+    }
+    return ((const float*)sample.window)[k] * ((const float*)sample.data)[place];
+}
+
+template <class Sample, class Param>
+__device__ inline void write_power(const Sample& sample, const Param& param, i64 time, int bin, float power) {
+    const i64 place = param.time_first ? time * param.bins + bin : bin * sample.count + time;
+    ((float*)sample.out)[place] = param.squared ? power : sqrtf(power);
+}
+
+// A block transforms two windows at a time, as the real and the imaginary parts of one complex signal, in shared memory.
+// Stockham's steps: one of radix p leaves p transforms of a p-th of the length, whose elements stand `stride` apart, in
+// order. Each thread sums up p products for an element of the result; `waves` has the nfft roots of 1.
+template <int room> __device__ void spectrum(const SpectrumSample* table, const SpectrumParam& param) {
+    __shared__ float real[2][room], imaginary[2][room];
     FOR_SAMPLES(s) {
         const SpectrumSample& sample = table[s];
-        const float* x = (const float*)sample.data;
-        const float* window = (const float*)sample.window;
-        const double* waves = (const double*)sample.waves;
-        float* out = (float*)sample.out;
-        FOR_ELEMENTS(i, sample.total) {
-            const Divided at = divide(i, param.time_first ? (i64)param.bins : sample.count);
-            const i64 time = param.time_first ? at.quotient : at.rest;
-            const int bin = param.time_first ? at.rest : (int)at.quotient;
+        const float* waves = (const float*)sample.waves;
+        const int nfft = param.nfft;
+        for (i64 time = 2 * (i64)blockIdx.x; time < sample.count; time += 2 * (i64)gridDim.x) {
             const i64 start = time * param.step - param.before;
+            const bool two = time + 1 < sample.count;
+            FOR_BLOCK(k, nfft) {
+                real[0][k] = k < param.size ? in_window(sample, param, start, k) : 0.0f;
+                imaginary[0][k] = two && k < param.size ? in_window(sample, param, start + param.step, k) : 0.0f;
+            }
+            int from = 0, length = nfft, stride = 1;
+            for (int step = 0; length > 1; ++step) {
+                const int radix = param.radices[step], part = length / radix;
+                __syncthreads();
+                FOR_BLOCK(i, nfft) {
+                    const int behind = i / stride, inner = i - behind * stride;
+                    const int base = behind / radix, turn = behind - base * radix;
+                    float re = 0.0f, im = 0.0f;
+                    for (int j = 0; j < radix; ++j) {
+                        const int at = base + part * j, place = inner + stride * at;
+                        const int root = turn * at % length * stride;
+                        const float c = waves[2 * root], d = waves[2 * root + 1];
+                        const float a = real[from][place], b = imaginary[from][place];
+                        re += a * c - b * d;
+                        im += a * d + b * c;
+                    }
+                    real[1 - from][i] = re;
+                    imaginary[1 - from][i] = im;
+                }
+                from = 1 - from;
+                length = part;
+                stride *= radix;
+            }
+            __syncthreads();
+            FOR_BLOCK(k, param.bins) {
+                const int other = k == 0 ? 0 : nfft - k;
+                const float a = real[from][k], b = imaginary[from][k];
+                const float c = real[from][other], d = imaginary[from][other];
+                write_power(sample, param, time, k, 0.25f * ((a + c) * (a + c) + (b - d) * (b - d)));
+                if (two) write_power(sample, param, time + 1, k, 0.25f * ((b + d) * (b + d) + (c - a) * (c - a)));
+            }
+            __syncthreads();
+        }
+    }
+}
+
+// For windows that do not fit into shared memory. One thread a window and frequency: the sum of the transform as it is
+// written, in float64.
+__device__ void long_spectrum(const LongSpectrumSample* table, const LongSpectrumParam& param) {
+    FOR_SAMPLES(s) {
+        const LongSpectrumSample& sample = table[s];
+        const double* waves = (const double*)sample.waves;
+        FOR_ELEMENTS(i, sample.total) {
+            const Divided at = divide(i, sample.count);
+            const i64 start = (i64)at.rest * param.step - param.before;
             double real = 0, imaginary = 0;
             int phase = 0;
             for (int k = 0; k < param.size; ++k) {
-                i64 place = start + k;
-                const bool inside = place >= 0 && place < sample.length;
-                float value = 0.0f;
-                if (inside || param.reflect) {
-                    if (!inside) place = reflected(place, sample.length);
-                    value = window[k] * x[place];
-                }
-                real += (double)value * waves[2 * phase];
-                imaginary += (double)value * waves[2 * phase + 1];
-                phase += bin;
+                const double value = in_window(sample, param, start, k);
+                real += value * waves[2 * phase];
+                imaginary += value * waves[2 * phase + 1];
+                phase += (int)at.quotient;
                 if (phase >= param.nfft) phase -= param.nfft;
             }
-            const float power = (float)(real * real + imaginary * imaginary);
-            out[i] = param.squared ? power : sqrtf(power);
+            write_power(sample, param, at.rest, (int)at.quotient, (float)(real * real + imaginary * imaginary));
         }
     }
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.audio import LOG10_OF_2
-from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.kernels.cuda.kernel import THREADS, Kernel, launches
 from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.kernels.cuda.reductions import reduce
 from dali_lab.model.batch import Batch
@@ -21,13 +21,19 @@ PREEMPHASIS = Kernel(
     param=("i4 border",),
     types=(("f4", "f8"),),
 )
+_SPECTRUM = "i4 nfft bins size step before reflect squared time_first"
+_ROOM = (512, 2048)
+"""Lengths of transforms that shared memory has room for: 8 and 32 KiB."""
 SPECTRUM = Kernel(
     "audio.cu",
     "spectrum",
-    sample=("u8 data window waves out", "i8 total length count"),
-    param=tuple(
-        (name, "i4") for name in ("nfft", "bins", "size", "step", "before", "reflect", "squared", "time_first")
-    ),
+    sample=("u8 data window waves out", "i8 length count"),
+    param=(_SPECTRUM, "i4 radices[8]"),
+    types=(_ROOM,),
+    shares=True,
+)
+LONG_SPECTRUM = Kernel(
+    "audio.cu", "long_spectrum", sample=("u8 data window waves out", "i8 total length count"), param=(_SPECTRUM,)
 )
 FILTER_BANK = Kernel(
     "audio.cu",
@@ -54,16 +60,17 @@ def spectrum(
 ) -> None:  # fmt: skip
     """Powers (or magnitudes) of ``counts[n]`` weighted windows of each signal of ``lengths[n]`` elements.
 
-    The transform is summed up directly: for windows of a thousand elements a GPU has the time, and every number of
-    frequencies is served by the same text.
+    Up to 2,048 elements are transformed by a fast transform in float32, in shared memory; of more, sums are formed
+    directly, in float64.
     """
     bins = nfft // 2 + 1
+    fast = nfft <= _ROOM[-1]
     angles = 2 * np.pi / nfft * np.arange(nfft)
     waves = np.stack([np.cos(angles), -np.sin(angles)], axis=1)
     sample: dict[str, Any] = {
         "data": src,
         "window": gpu.constant(window),
-        "waves": gpu.constant(waves),
+        "waves": gpu.constant(waves.astype(np.float32) if fast else waves),
         "out": dst,
         "length": lengths,
         "count": counts,
@@ -78,7 +85,27 @@ def spectrum(
         "squared": squared,
         "time_first": time_first,
     }
-    SPECTRUM.launch(gpu, (), counts * bins, sample, param)
+    if not fast:
+        LONG_SPECTRUM.launch(gpu, (), counts * bins, sample, param)
+        return
+    radices = np.zeros(8, np.int32)
+    found = _radices(nfft)
+    radices[: len(found)] = found
+    room = next(room for room in _ROOM if nfft <= room)
+    SPECTRUM.launch(gpu, (room,), -(-counts // 2) * THREADS, sample, {**param, "radices": radices})
+
+
+def _radices(length: int) -> list[int]:
+    """Factors of the length of a transform: fours, as they take the fewest products, and primes."""
+    found = []
+    factor = 4
+    while length > 1:
+        if length % factor == 0:
+            found.append(factor)
+            length //= factor
+        else:
+            factor = {4: 2, 2: 3}.get(factor, factor + 2)
+    return found
 
 
 @launches

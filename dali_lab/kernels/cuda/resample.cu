@@ -1,5 +1,6 @@
-// Resampling of one pixel by separable filters, with NVIDIA DALI's order of sums. Weights are computed where they are
-// used: that costs less than writing and reading tables of them, and needs no second launch.
+// Resampling by separable filters, with NVIDIA DALI's order of sums. A block computes tiles of the result; the weights of
+// a tile's columns and lines are computed once, into shared memory, unless an axis has too many taps for it.
+enum { COLUMNS = 32, LINES = 8, MOST_TAPS = 32 };
 
 // The taps of one output along an axis.
 struct Taps {
@@ -40,51 +41,90 @@ __device__ inline Taps find_taps(const float* tables, const ResampleAxis& axis, 
     return taps;
 }
 
-// Field by field: a choice between places would keep both in memory.
-__device__ inline Taps one_of(bool first, const Taps& a, const Taps& b) {
-    return {first ? a.first : b.first, first ? a.offset : b.offset, first ? a.total : b.total};
-}
-
 __device__ inline float weight_of(const float* tables, const ResampleAxis& axis, const Taps& taps, int k) {
     if (axis.nearest) return 1.0f;
     const float value = filter_value(tables, axis, taps.offset, k);
     return taps.total != 0.0f ? value / taps.total : value;
 }
 
+// The taps of a tile along an axis, and their weights; those of one tap stand together.
+struct TileTaps {
+    Taps taps[COLUMNS];
+    float weights[MOST_TAPS * COLUMNS];
+};
+
+// Fill in the taps of `count` places, the outputs `from`, `from + step` and so on. All threads of a block come here.
+__device__ inline void find_tile(
+    TileTaps& tile, const float* tables, const ResampleAxis& axis, int count, int from, int step, bool accumulate) {
+    FOR_BLOCK(i, count) {
+        const Taps taps = find_taps(tables, axis, from + i * step, accumulate);
+        tile.taps[i] = taps;
+        if (axis.taps > MOST_TAPS) continue;
+        for (int k = 0; k < axis.taps; ++k) tile.weights[k * COLUMNS + i] = weight_of(tables, axis, taps, k);
+    }
+}
+
+__device__ inline float tile_weight(
+    const TileTaps& tile, const float* tables, const ResampleAxis& axis, int place, int k) {
+    return axis.taps > MOST_TAPS ? weight_of(tables, axis, tile.taps[place], k) : tile.weights[k * COLUMNS + place];
+}
+
 struct FourChannels {
     float value[4];
 };
 
-// Up to four channels from `channel` on of output pixel (x, y). Sums over the inner axis are formed first.
+// Up to four channels from `channel` on of a tile's pixel. Sums over the inner axis are formed first.
 template <class In>
 __device__ inline FourChannels resample_pixel(
-    const In* data, const float* tables, const ResampleAxis& down, const ResampleAxis& across, bool vertical_first,
-    int channels, int channel, int y, int x) {
-    const Taps rows = find_taps(tables, down, y, true), columns = find_taps(tables, across, x, false);
-    const ResampleAxis& outer = vertical_first ? across : down;
-    const ResampleAxis& inner = vertical_first ? down : across;
-    const Taps outer_taps = one_of(vertical_first, columns, rows), inner_taps = one_of(vertical_first, rows, columns);
-    const i64 pixel = channels, line = (i64)across.size * channels;
-    const i64 outer_stride = vertical_first ? pixel : line, inner_stride = vertical_first ? line : pixel;
+    const In* data, const float* tables, const ResampleAxis& outer, const TileTaps& outer_tile, int outer_place,
+    i64 outer_stride, const ResampleAxis& inner, const TileTaps& inner_tile, int inner_place, i64 inner_stride,
+    int channels, int channel) {
+    const int outer_first = outer_tile.taps[outer_place].first, inner_first = inner_tile.taps[inner_place].first;
     FourChannels result = {{0.0f, 0.0f, 0.0f, 0.0f}};
     for (int k = 0; k < outer.taps; ++k) {
-        const In* from = data + clamp(outer_taps.first + k, 0, outer.size - 1) * outer_stride + channel;
+        const In* from = data + clamp(outer_first + k, 0, outer.size - 1) * outer_stride + channel;
         float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
         for (int j = 0; j < inner.taps; ++j) {
-            const In* at = from + clamp(inner_taps.first + j, 0, inner.size - 1) * inner_stride;
-            const float weight = weight_of(tables, inner, inner_taps, j);
+            const In* at = from + clamp(inner_first + j, 0, inner.size - 1) * inner_stride;
+            const float weight = tile_weight(inner_tile, tables, inner, inner_place, j);
             s0 += weight * (float)widen(at[0]);
             if (channel + 1 < channels) s1 += weight * (float)widen(at[1]);
             if (channel + 2 < channels) s2 += weight * (float)widen(at[2]);
             if (channel + 3 < channels) s3 += weight * (float)widen(at[3]);
         }
-        const float weight = weight_of(tables, outer, outer_taps, k);
+        const float weight = tile_weight(outer_tile, tables, outer, outer_place, k);
         result.value[0] += weight * s0;
         result.value[1] += weight * s1;
         result.value[2] += weight * s2;
         result.value[3] += weight * s3;
     }
     return result;
+}
+
+// The same where either axis may be the inner one.
+template <class In, class Sample>
+__device__ inline FourChannels resample_pixel(
+    const In* data, const float* tables, const Sample& sample, const TileTaps& rows, int line, const TileTaps& columns,
+    int column, int channel) {
+    const i64 pixel = sample.channels, pitch = (i64)sample.across.size * sample.channels;
+    if (sample.vertical_first) {
+        return resample_pixel(
+            data, tables, sample.across, columns, column, pixel, sample.down, rows, line, pitch, sample.channels, channel);
+    }
+    return resample_pixel(
+        data, tables, sample.down, rows, line, pitch, sample.across, columns, column, pixel, sample.channels, channel);
+}
+
+// A tile of the result: its frame, and its first line and column.
+struct Tile {
+    i64 frame;
+    int top, left, lines, columns;
+};
+__device__ inline Tile tile_of(i64 index, int height, int width) {
+    const Divided across = divide(index, (width + COLUMNS - 1) / COLUMNS);
+    const Divided down = divide(across.quotient, (height + LINES - 1) / LINES);
+    const int top = down.rest * LINES, left = across.rest * COLUMNS;
+    return {down.quotient, top, left, smaller((int)LINES, height - top), smaller((int)COLUMNS, width - left)};
 }
 
 // Whether an element of a row is rounded half to even, rather than half away from zero.
@@ -114,28 +154,34 @@ __device__ inline Out finish(float value, const ResampleHalves& halves, int chan
 }
 
 template <class In, class Out> __device__ void resize(const ResizeSample* table, const ResizeParam& param) {
+    __shared__ TileTaps rows, columns;
     const float* tables = (const float*)param.tables;
     FOR_SAMPLES(s) {
         const ResizeSample& sample = table[s];
-        const int groups = (sample.channels + 3) / 4;
-        FOR_ELEMENTS(i, sample.total) {
-            Divided at = divide(i, groups);
-            const int channel = 4 * at.rest;
-            at = divide(at.quotient, sample.out_width);
-            const int x = at.rest;
-            at = divide(at.quotient, sample.out_height);
-            const int y = at.rest;
-            const i64 frame = at.quotient;
-            const In* data = (const In*)sample.data + frame * sample.down.size * sample.across.size * sample.channels;
-            const FourChannels sums = resample_pixel(
-                data, tables, sample.down, sample.across, sample.vertical_first, sample.channels, channel, y, x);
-            Out* out = (Out*)sample.out
-                + ((frame * sample.out_height + y) * sample.out_width + x) * sample.channels + channel;
-            const int channels = sample.channels;
-            out[0] = finish<Out>(sums.value[0], sample.halves, channels, x, channel);
-            if (channel + 1 < channels) out[1] = finish<Out>(sums.value[1], sample.halves, channels, x, channel + 1);
-            if (channel + 2 < channels) out[2] = finish<Out>(sums.value[2], sample.halves, channels, x, channel + 2);
-            if (channel + 3 < channels) out[3] = finish<Out>(sums.value[3], sample.halves, channels, x, channel + 3);
+        const int channels = sample.channels;
+        for (i64 index = blockIdx.x; index < sample.tiles; index += gridDim.x) {
+            const Tile tile = tile_of(index, sample.out_height, sample.out_width);
+            find_tile(rows, tables, sample.down, tile.lines, tile.top, 1, true);
+            find_tile(columns, tables, sample.across, tile.columns, tile.left, 1, false);
+            __syncthreads();
+            const In* data = (const In*)sample.data + tile.frame * sample.down.size * sample.across.size * channels;
+            FOR_BLOCK(i, LINES * COLUMNS) {
+                const int line = i / COLUMNS, column = i % COLUMNS;
+                if (line >= tile.lines || column >= tile.columns) continue;
+                const int x = tile.left + column;
+                Out* out = (Out*)sample.out
+                    + ((tile.frame * sample.out_height + tile.top + line) * sample.out_width + x) * channels;
+                for (int channel = 0; channel < channels; channel += 4) {
+                    const FourChannels sums =
+                        resample_pixel(data, tables, sample, rows, line, columns, column, channel);
+#pragma unroll
+                    for (int c = 0; c < 4; ++c) {
+                        const int to = channel + c;
+                        if (to < channels) out[to] = finish<Out>(sums.value[c], sample.halves, channels, x, to);
+                    }
+                }
+            }
+            __syncthreads();
         }
     }
 }
@@ -167,47 +213,52 @@ template <class In, class Out> __device__ void resample_pass(const ResamplePassS
 template <class In, class Out>
 __device__ void resize_crop_mirror_normalize(
     const ResizeCropMirrorNormalizeSample* table, const ResizeCropMirrorNormalizeParam& param) {
+    __shared__ TileTaps rows, columns;
     const float* tables = (const float*)param.tables;
     FOR_SAMPLES(s) {
         const ResizeCropMirrorNormalizeSample& sample = table[s];
         const float* mean = (const float*)sample.mean;
         const float* inverse = (const float*)sample.inverse;
-        const int groups = (param.out_channels + 3) / 4;
-        FOR_ELEMENTS(i, sample.total) {
-            Divided at = divide(i, sample.out_width);
-            const int x = at.rest;
-            at = divide(at.quotient, sample.out_height);
-            const int y = at.rest;
-            at = divide(at.quotient, groups);
-            const int channel = 4 * at.rest;
-            const i64 frame = at.quotient;
-            const In* data = (const In*)sample.data + frame * sample.down.size * sample.across.size * sample.channels;
-            FourChannels sums = {{0.0f, 0.0f, 0.0f, 0.0f}};
-            const int column = sample.mirror ? sample.out_width - 1 - x : x;
-            if (channel < sample.channels) {
-                sums = resample_pixel(
-                    data, tables, sample.down, sample.across, sample.vertical_first, sample.channels, channel,
-                    sample.top + y, sample.left + column);
-            }
-            const i64 plane = (i64)sample.out_height * sample.out_width;
-            const i64 pixel = (i64)y * sample.out_width + x;
-#pragma unroll
-            for (int c = 0; c < 4; ++c) {
-                const int to = channel + c;
-                if (to >= param.out_channels) break;
-                Out value = saturate<Out>(0.0f);
-                if (to < sample.channels) {
-                    float sum = sums.value[c];
-                    if (param.rounded) {
-                        sum = (float)finish<unsigned char>(
-                            sum, sample.halves, sample.channels, sample.left + column, to);
+        const i64 plane = (i64)sample.out_height * sample.out_width;
+        const int direction = sample.mirror ? -1 : 1;
+        const int first = sample.left + (sample.mirror ? sample.out_width - 1 : 0);
+        for (i64 index = blockIdx.x; index < sample.tiles; index += gridDim.x) {
+            const Tile tile = tile_of(index, sample.out_height, sample.out_width);
+            find_tile(rows, tables, sample.down, tile.lines, sample.top + tile.top, 1, true);
+            find_tile(columns, tables, sample.across, tile.columns, first + direction * tile.left, direction, false);
+            __syncthreads();
+            const In* data =
+                (const In*)sample.data + tile.frame * sample.down.size * sample.across.size * sample.channels;
+            Out* out = (Out*)sample.out + tile.frame * plane * param.out_channels;
+            FOR_BLOCK(i, LINES * COLUMNS) {
+                const int line = i / COLUMNS, column = i % COLUMNS;
+                if (line >= tile.lines || column >= tile.columns) continue;
+                const int x = tile.left + column;
+                const i64 pixel = (i64)(tile.top + line) * sample.out_width + x;
+                for (int channel = 0; channel < param.out_channels; channel += 4) {
+                    FourChannels sums = {{0.0f, 0.0f, 0.0f, 0.0f}};
+                    if (channel < sample.channels) {
+                        sums = resample_pixel(data, tables, sample, rows, line, columns, column, channel);
                     }
-                    const int k = smaller(to, param.factors - 1);
-                    value = saturate<Out>((sum - mean[k]) * inverse[k]);
+#pragma unroll
+                    for (int c = 0; c < 4; ++c) {
+                        const int to = channel + c;
+                        if (to >= param.out_channels) break;
+                        Out value = saturate<Out>(0.0f);
+                        if (to < sample.channels) {
+                            float sum = sums.value[c];
+                            if (param.rounded) {
+                                sum = (float)finish<unsigned char>(
+                                    sum, sample.halves, sample.channels, first + direction * x, to);
+                            }
+                            const int k = smaller(to, param.factors - 1);
+                            value = saturate<Out>((sum - mean[k]) * inverse[k]);
+                        }
+                        out[param.planar_out ? to * plane + pixel : pixel * param.out_channels + to] = value;
+                    }
                 }
-                Out* out = (Out*)sample.out + frame * plane * param.out_channels;
-                out[param.planar_out ? to * plane + pixel : pixel * param.out_channels + to] = value;
             }
+            __syncthreads();
         }
     }
 }

@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
-from dali_lab.kernels.cuda.kernel import Kernel, Structure, launches
+from dali_lab.kernels.cuda.kernel import THREADS, Kernel, Structure, launches
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cpu.normalize import Resized
     from dali_lab.kernels.cuda.launching import Launcher
 
 _TYPES = ("u1", "i1", "i2", "u2", "f2", "f4")
+_COLUMNS, _LINES = 32, 8
 
 AXIS = Structure("ResampleAxis", ("i4 nearest base entries taps size first", "f4 scale anchor origin step"))
 HALVES = Structure("ResampleHalves", ("i4 kind low high width",))
@@ -23,7 +24,7 @@ RESIZE = Kernel(
     "resize",
     sample=(
         "u8 data out",
-        "i8 total",
+        "i8 tiles",
         ("down", AXIS),
         ("across", AXIS),
         ("halves", HALVES),
@@ -31,6 +32,7 @@ RESIZE = Kernel(
     ),
     param=("u8 tables",),
     types=(_TYPES, _TYPES),
+    shares=True,
 )
 RESAMPLE_PASS = Kernel(
     "resample.cu",
@@ -44,7 +46,7 @@ RESIZE_CROP_MIRROR_NORMALIZE = Kernel(
     "resize_crop_mirror_normalize",
     sample=(
         "u8 data out mean inverse",
-        "i8 total",
+        "i8 tiles",
         ("down", AXIS),
         ("across", AXIS),
         ("halves", HALVES),
@@ -52,6 +54,7 @@ RESIZE_CROP_MIRROR_NORMALIZE = Kernel(
     ),
     param=("i4 out_channels factors rounded planar_out", "u8 tables"),
     types=(("u1",), ("u1", "i1", "f2", "f4")),
+    shares=True,
 )
 
 
@@ -71,6 +74,11 @@ def _axes(
     for index, name in enumerate(("down", "across")):
         columns[name] = axis_column(whole[:, index], real[:, index])
     return columns
+
+
+def _tiles(frames: Array, heights: Array, widths: Array) -> Array:
+    """Number of tiles of each sample's result."""
+    return frames * -(-heights // _LINES) * -(-widths // _COLUMNS)
 
 
 def axis_column(whole: Array, real: Array) -> Array:
@@ -114,12 +122,13 @@ def resize(
     if not len(src):
         return
     sizes = np.asarray(dst_shapes, np.int64)
-    total = sizes[:, :3].prod(axis=1) * ((sizes[:, 3] + 3) // 4)
+    tiles = _tiles(*sizes[:, :3].T)
     RESIZE.launch(
         gpu,
         (src_dtype, dst_dtype),
-        total,
+        tiles * THREADS,
         {
+            "tiles": tiles,
             "data": src,
             "out": dst,
             "out_height out_width channels": sizes[:, 1:],
@@ -136,12 +145,13 @@ def resize_crop_mirror_normalize(
 ) -> None:  # fmt: skip
     """Do it in one launch; see :func:`dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize`."""
     means, inverses, factors = factor_rows(gpu, len(src), resized.mean, resized.inverse)
-    total = src_shapes[:, 0] * np.prod(resized.windows[:, 2:], axis=1) * ((out_channels + 3) // 4)
+    tiles = _tiles(src_shapes[:, 0], *np.asarray(resized.windows, np.int64)[:, 2:].T)
     RESIZE_CROP_MIRROR_NORMALIZE.launch(
         gpu,
         (src_dtype, dst_dtype),
-        total,
+        tiles * THREADS,
         {
+            "tiles": tiles,
             "data": src,
             "out": dst,
             "mean": means,

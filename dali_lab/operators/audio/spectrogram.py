@@ -37,7 +37,7 @@ class Spectrogram(Operator):
     )
     outputs = (Output("spectrogram", doc='FLOAT, layout "ft" or "tf".', dtype=FLOAT),)
     on_gpu = True
-    gpu_tolerance = (4e-3, "float64 on the GPU, float32 on the CPU, whose step at powers of 14,000 is 0.001")
+    gpu_tolerance = (4e-3, "sums in another order of float32, whose step at powers of 14,000 is 0.001")
     arguments = (
         integer(
             "nfft",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -76,21 +75,6 @@ def filled(out: npt.NDArray[Any], wanted: Numbers, color: tuple[int, ...]) -> tu
     out[wanted < 0] = color
     there = np.flatnonzero(wanted >= 0)
     return wanted[there].tolist(), [out[place] for place in there.tolist()]
-
-
-def each_sample(call: Call, work: Callable[[int], None]) -> None:
-    """Run work for each sample of a call, on this thread and on idle ones."""
-    following = itertools.count()
-
-    def some(most: int) -> bool:
-        for _ in range(most):
-            sample = next(following)
-            if sample >= call.count:
-                return False
-            work(sample)
-        return True
-
-    call.share(some)
 
 
 @contextlib.contextmanager

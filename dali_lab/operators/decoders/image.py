@@ -24,6 +24,7 @@ from dali_lab.schema.arguments import MERGED
 from dali_lab.schema.ports import Extent
 
 if TYPE_CHECKING:
+    from dali_lab.codecs.backends.nvimgcodec_gpu import GpuDecoder
     from dali_lab.device.launcher import Launcher
 
 ENCODED = Input(
@@ -216,11 +217,7 @@ class ImageDecoder(Operator):
     def _decode(self, call: Call, job: Job, only: npt.NDArray[np.bool_] | None = None) -> Batch:
         """Decode the pictures of a chunk, or some of them, on the CPU."""
 
-        def allocate(shapes: npt.NDArray[np.int64]) -> Batch:
-            make = call.allocate if call.gpu is None else Batch.allocate
-            return make(shapes, self.value("dtype"), "HWC")
-
-        failures = decode(job, allocate, only)
+        failures = decode(job, lambda shapes: call.allocate(shapes, self.value("dtype"), "HWC"), only)
         for index in sorted(failures):
             call.lose(self._failure(call, job.data, index, failures[index]))
         job.out.sources = job.data.sources
@@ -236,29 +233,56 @@ class ImageDecoder(Operator):
         windows: npt.NDArray[np.int64] | None,
     ) -> Batch:
         """Decode on the GPU as far as headers say that it can, and the rest on the CPU, where `data` is."""
+        job = Job(data, headers, wanted, windows)
+        left = np.ones(len(data), np.bool_)
+        decoder = self._gpu_decoder(gpu, len(data))
+        if decoder is not None:
+            there_too = Job(data, headers, wanted._replace(on_gpu=True), windows)
+            there = [i for i, route in enumerate(there_too.routes) if GPU in route and i not in there_too.refused]
+            if there:
+                there_too.out = call.allocate(job.shapes, self.value("dtype"), "HWC")
+                left[there] = False
+                left[decoder.on(gpu).decode(there_too, there)] = True
+                self._add_from_cpu(call, gpu, job, np.flatnonzero(left), there_too.out)
+                there_too.out.sources = data.sources
+                return there_too.out
+        return gpu.upload(self._decode_on_cpu(call, job, np.arange(len(data))))
+
+    def _gpu_decoder(self, gpu: Launcher, batch_size: int) -> GpuDecoder | None:
+        """The decoder of the first batch, which it is made for; later ones are no larger."""
         from dali_lab.codecs.backends.nvimgcodec_gpu import gpu_decoder
 
-        decoder = None
-        if gpu.device.kind == "cuda":
-            decoder = gpu_decoder(gpu.device, bool(self.values.get("jpeg_fancy_upsampling")))
-        job = Job(data, headers, wanted._replace(on_gpu=decoder is not None), windows)
-        there = [index for index, route in enumerate(job.routes) if GPU in route and index not in job.refused]
-        left = np.ones(len(data), np.bool_)
-        if decoder is not None and there:
-            job.out = call.allocate(job.shapes, self.value("dtype"), "HWC")
-            left[there] = False
-            left[decoder.on(gpu).decode(job, there)] = True
-            if not left.any():
-                job.out.sources = data.sources
-                return job.out
-        rest = self._decode(call, Job(data, headers, wanted, windows), left)
-        if left.all():
-            return gpu.upload(rest)
-        places = np.flatnonzero(left)
-        rest = gpu.upload(rest.take(places))
-        call.kernels("copy").copy(rest.addresses, job.out.addresses[places], rest.sizes, rest.itemsize)
-        job.out.sources = data.sources
-        return job.out
+        if gpu.device.kind != "cuda":
+            return None
+        fancy = bool(self.values.get("jpeg_fancy_upsampling"))
+        size = (int(self.value(f"preallocate_{name}_hint")) for name in ("width", "height"))
+        return self.kept("decoder", gpu.device, lambda: gpu_decoder(gpu.device, fancy, batch_size, *size))
+
+    def _add_from_cpu(self, call: Call, gpu: Launcher, job: Job, places: npt.NDArray[np.int64], out: Batch) -> None:
+        """Decode pictures on the CPU, and copy them to their places among those that the GPU decodes."""
+        if not len(places):
+            return
+        rest = gpu.upload(self._decode_on_cpu(call, job, places))
+        call.kernels("copy").copy(rest.addresses, out.addresses[places], rest.sizes, rest.itemsize)
+
+    def _decode_on_cpu(self, call: Call, job: Job, places: npt.NDArray[np.int64]) -> Batch:
+        """Decode some pictures of a batch on all threads; the batch has these alone."""
+        out = Batch.allocate(job.shapes[places], self.value("dtype"), "HWC")
+        failures: dict[int, CodecError] = {}
+
+        def one(index: int) -> None:
+            row = places[index : index + 1]
+            windows = None if job.windows is None else job.windows[row]
+            picture = Job(job.data.take(row), job.headers.take(row), job.wanted, windows)
+            failed = decode(picture, lambda shapes: out.take(slice(index, index + 1)))
+            failures.update({int(row[0]): error for error in failed.values()})
+
+        call.share_each(len(places), one)
+        for index in sorted(failures):
+            call.lose(self._failure(call, job.data, index, failures[index]))
+        if job.data.sources is not None:
+            out.sources = job.data.take(places).sources
+        return out
 
     def _failure(self, call: Call, data: Batch, index: int, reason: CodecError) -> DaliLabError:
         source = data.sources[index] if data.sources is not None and index < len(data.sources) else None

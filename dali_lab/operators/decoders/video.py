@@ -16,7 +16,6 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.frame_numbers import (
     FILL_VALUE,
     MOST_FRAMES,
-    each_sample,
     empty_frames,
     filled,
     named,
@@ -115,9 +114,9 @@ class Video(Operator):
                 video.decode(*filled(out.array(sample), numbers[sample], self.value("fill_value")))
             video.close()
 
-        each_sample(call, look)
+        call.share_each(call.count, look)
         out = empty_frames(call, [video.index for video in videos], numbers, UINT8)
-        each_sample(call, decode)
+        call.share_each(call.count, decode)
         out.sources = data.sources
         return out
 

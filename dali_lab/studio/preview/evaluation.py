@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -15,6 +14,7 @@ from dali_lab.graph.settings import whole_number
 from dali_lab.io.roots import Roots
 from dali_lab.model.buffers import Budget, memory_of_machine
 from dali_lab.model.errors import GraphError
+from dali_lab.model.system import usable_cores
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 from dali_lab.schema.source import Draw
@@ -47,7 +47,7 @@ class Evaluator:
 
     def __init__(self, memory: int = 768 << 20, threads: int | None = None, roots: Roots | None = None) -> None:
         self._roots = roots
-        self.threads = threads or os.cpu_count() or 1
+        self.threads = threads or usable_cores()
         self.cache: Cache[NodeResult] = Cache(memory, _KEPT_OF_A_NODE)
         with self._limiting():
             self.resources = PreviewResources(self.threads, ThreadPool(self.threads, "dali-lab-preview"))

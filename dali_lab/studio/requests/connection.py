@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
+from dali_lab.model.system import usable_cores
 from dali_lab.studio import catalogue as operators
 from dali_lab.studio.cluster import cluster_address
 from dali_lab.studio.connections import Request
@@ -104,5 +103,5 @@ def _greeting(workspace: Workspace) -> Hello:
 
 def device_text() -> str:
     """The device of previews, in words."""
-    cores = os.cpu_count() or 1
+    cores = usable_cores()
     return f"CPU, {cores} core{'' if cores == 1 else 's'}"

@@ -13,6 +13,7 @@ from dali_lab.executor.calls import Calls
 from dali_lab.executor.device_stage import DeviceRunner
 from dali_lab.executor.device_state import DeviceState
 from dali_lab.executor.plan import Stage, Step, make_operator
+from dali_lab.executor.pool import InlinePool
 from dali_lab.graph.graph import Edge, Node
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OutOfDeviceMemory
@@ -51,7 +52,7 @@ def ran(stage: Stage, *, keep_going: bool = False) -> tuple[BatchRun, DeviceStat
     def watch(run: BatchRun, node: str, results: Sequence[Batch], samples: int, /) -> None:
         watched.append(f"{node} {samples}")
 
-    DeviceRunner(state, Calls({}), watch).run(run, stage, 4)
+    DeviceRunner(state, Calls({}), InlinePool(), watch).run(run, stage, 4)
     return run, state, watched
 
 
@@ -110,5 +111,5 @@ def test_a_cancelled_batch_issues_nothing() -> None:
     state = DeviceState(plan(stage, outputs=["last"]), EmulatedDevice(), 0)
     run = BatchRun(0, 4, [OUT], known={SOURCE: pictures()})
     run.cancel()
-    DeviceRunner(state, Calls({})).run(run, stage, 4)
+    DeviceRunner(state, Calls({}), InlinePool()).run(run, stage, 4)
     assert OUT not in run.values and not run.failures

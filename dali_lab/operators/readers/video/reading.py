@@ -13,7 +13,7 @@ from dali_lab.codecs.video_index import Numbers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT64, INT32, RGB, UINT8, DALIDataType, DALIImageType, YCbCr, numpy_dtype
 from dali_lab.model.errors import ArgumentError, DaliLabError
-from dali_lab.operators.decoders.frame_numbers import MOST_FRAMES, each_sample, empty_frames, filled, named
+from dali_lab.operators.decoders.frame_numbers import MOST_FRAMES, empty_frames, filled, named
 from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.schema import REQUIRED, Arg, Call, Input, Output, choice, flag, integer, integers, string, strings
 from dali_lab.schema.ports import Extent
@@ -266,9 +266,9 @@ class VideoReading(ListReader):
                         video.decode(wanted, places, ycbcr=ycbcr)
                 self.converted(whole, out)
 
-        each_sample(call, look)
+        call.share_each(call.count, look)
         frames = self.memory(call, indices, numbers)
-        each_sample(call, decode)
+        call.share_each(call.count, decode)
         return frames, numbers
 
     def fill(self) -> tuple[int, ...]:
