@@ -26,7 +26,7 @@ class Choice(Drawing):
         SHAPE_LIKE,
     )
     arguments = (
-        numbers("p", None, "Probability of each choice; all alike if not given.", tensor=True, important=True),
+        numbers("p", None, "Probability of each choice, one number for all of them; all alike if not given.", tensor=True, important=True),
         SHAPE,
     )
     example = ">>> scale = fn.random.choice([0.5, 1.0, 2.0], p=[0.25, 0.5, 0.25])"
@@ -84,11 +84,12 @@ class Choice(Drawing):
 
     def _sizes(self, call: Call, choices: Batch) -> npt.NDArray[np.int64]:
         if choices.ndim == 0:
-            if choices.dtype.name.startswith(("FLOAT", "BOOL")):
+            kind = choices.dtype.name
+            if kind.startswith(("FLOAT", "BOOL")) or kind.endswith("_TYPE"):
+                told = "DALI" + kind.title().replace("_", "") if kind.endswith("_TYPE") else kind.lower()
                 raise call.problem(
-                    f"a number of choices is an integer, not {choices.dtype.name}."
-                    f" Data type {choices.dtype.name.lower()} is not supported for 0D inputs. Supported types are:"
-                    " uint8, uint16, uint32, uint64, int8, int16, int32, int64"
+                    f"a number of choices is an integer. Data type {told} is not supported for 0D inputs."
+                    " Supported types are: uint8, uint16, uint32, uint64, int8, int16, int32, int64"
                 )
             return choices.stacked().astype(np.int64).reshape(-1)
         return choices.shapes[:, 0].copy()
@@ -97,6 +98,7 @@ class Choice(Drawing):
         rows = call.lists("p")
         if rows is None:
             return None
+        rows = [row.repeat(size) if row.size == 1 else row for row, size in zip(rows, sizes.tolist(), strict=True)]
         for index, (row, size) in enumerate(zip(rows, sizes.tolist(), strict=True)):
             if row.size != size:
                 message = f"has {row.size} probabilities for {size} choices."
@@ -108,7 +110,8 @@ class Choice(Drawing):
                 message += f" but got: {row[place]:g} for sample: {index} at index {place}."
                 raise call.problem(message, argument="p", sample=index)
             if abs(float(row.sum()) - 1) > 1e-4:
-                raise call.problem(f"the probabilities add up to {row.sum():g}, not to 1", argument="p", sample=index)
+                message = f"Sum of probabilities must be 1.0, but got {row.sum():g} for sample: {index}."
+                raise call.problem(message, argument="p", sample=index)
         return rows
 
     @classmethod
@@ -125,6 +128,7 @@ class Choice(Drawing):
         yield Case((table,), {"shape": (2,)}, batches=3)
         yield Case((table,), {}, batches=2)
         yield Case((row,), {"p": (0.1, 0.2, 0.7), "shape": (9,)}, batches=3)
+        yield Case(([np.int32(4)] * 4,), {"p": 0.25, "shape": (9,)})
         yield Case((table,), {"p": (0.5, 0.2, 0.3), "shape": (9,)}, batches=3)
         yield Case((five, [np.zeros((2, 3), np.float32)] * 4), {}, batches=2)
         chances = PerSample.of((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.25, 0.25))

@@ -122,7 +122,7 @@ class SequenceRearrange(Operator):
 
     def setup(self) -> None:
         if "new_order" not in self.connected and not self.values["new_order"]:
-            raise self.fail("must hold at least one index", "new_order")
+            raise self.fail("must hold at least one index. Empty result sequences are not allowed", "new_order")
 
     def run(self, call: Call, sequences: Batch) -> Batch:
         _check_sequence(call, sequences)
