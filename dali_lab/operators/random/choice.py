@@ -26,7 +26,9 @@ class Choice(Drawing):
         SHAPE_LIKE,
     )
     arguments = (
-        numbers("p", None, "Probability of each choice, or one for all; all alike if not given.", tensor=True, important=True),
+        numbers(
+            "p", None, "Probability of each choice, or of all; all alike if not given.", tensor=True, important=True
+        ),
         SHAPE,
     )
     example = ">>> scale = fn.random.choice([0.5, 1.0, 2.0], p=[0.25, 0.5, 0.25])"
