@@ -5,10 +5,12 @@ case $environment in /*) ;; *) environment="$PWD/$environment" ;; esac
 export PATH="$environment/bin:$PATH"
 unset PYTHONDONTWRITEBYTECODE # the tests start hundreds of processes, each of which would compile the package
 
+install_programs() { apt-get install -y -qq "$1" graphviz >/dev/null; }
+
 make_environment() {
   [ -x "$environment/bin/python" ] || "${PYTHON:-python3}" -m venv "$environment"
-  if ! { command -v chromium && command -v dot; } >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    { apt-get update -qq && apt-get install -y -qq chromium graphviz >/dev/null; } &
+  if ! { command -v chromium-headless-shell && command -v dot; } >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    { apt-get update -qq && { install_programs chromium-headless-shell || install_programs chromium; }; } &
   fi
   local programs="${!:-}"
   # Imported files are compiled to bytecode then; compiling all files of all packages takes half a minute.
@@ -32,7 +34,7 @@ EOF
   SKIP_JUPYTER_BUILDER=1 $install --no-deps --no-build-isolation -e .
   # What is imported here is not compiled to bytecode by three workers of the tests at the same time.
   python -c "import dali_lab.fn, panel, torch, nvidia.dali.experimental.dynamic" || true
-  [ -z "$programs" ] || wait "$programs"
+  [ -z "$programs" ] || wait "$programs" || { command -v chromium && command -v dot; } >/dev/null
   touch "$environment/ready"
 }
 
