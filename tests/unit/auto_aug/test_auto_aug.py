@@ -69,10 +69,9 @@ def agree(module: str, name: str, data: list[np.ndarray] = PICTURES, layout: str
         assert (difference > 0).mean() < 0.002, f"sample {index}: {(difference > 0).mean():.2%} differ"
 
 
-@pytest.mark.parametrize(
-    ("policy", "seed"), [("image_net", None), ("reduced_image_net", 42), ("svhn", None), ("reduced_cifar10", 42)]
-)
+@pytest.mark.parametrize(("policy", "seed"), [("image_net", None), ("reduced_cifar10", 42)])
 def test_auto_augment(policy: str, seed: int | None) -> None:
+    """Another policy runs below; what is in the four of them is compared as text."""
     agree("auto_augment", "auto_augment", policy_name=policy, seed=seed)
 
 
