@@ -32,6 +32,7 @@ FLAGS = [
     "--disable-component-update",
     "--no-first-run",
 ]
+WINDOW = {"width": 1600, "height": 1000}
 IDLE = '[data-preview="idle"]:not([data-pending="true"])'
 """An editor without edits or previews under way."""
 PATIENCE = 300.0
@@ -97,19 +98,25 @@ def started(folder: Path) -> Iterator[App]:
 
 
 @pytest.fixture
-def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
-    """An app of the test's own."""
+def app(request: pytest.FixtureRequest) -> App:
+    """The app of all tests that change nothing but its document, or one of their own for those marked `own_app`."""
+    found: App = request.getfixturevalue("own_app" if request.node.get_closest_marker("own_app") else "kept_app")
+    return found
+
+
+@pytest.fixture
+def own_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
+    """An app in a folder of the test's own."""
     monkeypatch.chdir(tmp_path)
     with started(tmp_path) as app:
         yield app
 
 
-def lay_in_a_row(app: App) -> None:
-    """Show the first document with its nodes in one row, wherever the window would have them wrapped."""
-    document = app.first
+def in_a_row(document: dict[str, Any]) -> dict[str, Any]:
+    """The first document with its nodes in one row, wherever the window would have them wrapped."""
     row = [name for name in document["nodes"] if name != "angle"]
     places = {name: {"x": 280 * index, "y": 0} for index, name in enumerate(row)} | {"angle": {"x": 560, "y": 600}}
-    app.session.replace({**document, "view": {**document["view"], "nodes": places}})
+    return {**document, "view": {**document["view"], "nodes": places}}
 
 
 class Tab:
@@ -226,7 +233,7 @@ class Tab:
 @contextmanager
 def tabs_of(app: App, browser: Any) -> Iterator[Callable[[], Tab]]:
     """Opens tabs of an app; in the end none of them may have seen an error or another host."""
-    context = browser.new_context(viewport={"width": 1600, "height": 1000}, accept_downloads=True)
+    context = browser.new_context(viewport=WINDOW, accept_downloads=True)
     tabs: list[Tab] = []
 
     def make() -> Tab:
@@ -244,16 +251,20 @@ def tabs_of(app: App, browser: Any) -> Iterator[Callable[[], Tab]]:
 
 
 @pytest.fixture
-def open_tab(browser: Any, app: App) -> Iterator[Callable[[], Tab]]:
+def open_tab(browser: Any, own_app: App) -> Iterator[Callable[[], Tab]]:
     """Opens tabs of the test's own app."""
-    with tabs_of(app, browser) as make:
+    with tabs_of(own_app, browser) as make:
         yield make
 
 
 @pytest.fixture
-def tab(open_tab: Callable[[], Tab]) -> Tab:
+def tab(request: pytest.FixtureRequest) -> Tab:
     """One tab of the app."""
-    return open_tab()
+    if request.node.get_closest_marker("own_app"):
+        make: Callable[[], Tab] = request.getfixturevalue("open_tab")
+        return make()
+    kept: Tab = request.getfixturevalue("kept_tab")
+    return kept
 
 
 @pytest.fixture(scope="package")
@@ -263,19 +274,70 @@ def kept_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         yield app
 
 
+class Kept:
+    """A tab that many tests use in turn: to load the page takes longer than most of them."""
+
+    def __init__(self, make: Callable[[], Tab]) -> None:
+        self._make = make
+        self._tab: Tab | None = None
+
+    def again(self) -> Tab:
+        """The tab with an editor that knows nothing of the one before, as where the page is loaded."""
+        if self._tab is None:
+            self._tab = self._make()
+            return self._tab
+        page = self._tab.page
+        page.set_viewport_size(WINDOW)
+        page.mouse.move(0, 0)
+        before = page.get_by_test_id("dali-editor").or_(page.get_by_test_id("gallery")).first.element_handle()
+        page.evaluate(DRAW_ANEW)
+        before.wait_for_element_state("hidden")
+        return self._tab
+
+    def drop(self) -> None:
+        """Close the tab: the next test begins in another one."""
+        if self._tab is not None:
+            self._tab.page.close()
+        self._tab = None
+
+
+DRAW_ANEW = """() => {
+  localStorage.clear();
+  for (const view of Bokeh.index.query(({ model }) => model.esm !== undefined)) view.render_esm();
+}"""
+
+
+@contextmanager
+def lent(kept: Kept, session: pytest.Session) -> Iterator[Tab]:
+    """The tab for one test; after one that failed it is closed."""
+    failed = session.testsfailed
+    tab = kept.again()
+    tab.problems.clear()
+    yield tab
+    if session.testsfailed > failed or tab.problems:
+        kept.drop()
+    assert not tab.problems
+
+
 @pytest.fixture(scope="package")
-def kept_window(browser: Any, kept_app: App) -> Iterator[Callable[[], Tab]]:
-    """A window for their tabs, which finds the files of the page in its cache."""
+def kept_tabs(browser: Any, kept_app: App) -> Iterator[Kept]:
+    """The tab of that app."""
     with tabs_of(kept_app, browser) as make:
-        yield make
+        yield Kept(make)
 
 
 @pytest.fixture
-def kept_tab(kept_window: Callable[[], Tab], kept_app: App) -> Iterator[Tab]:
-    """A tab of that app, showing its first document with the nodes in a row."""
-    lay_in_a_row(kept_app)
-    tab = kept_window()
-    yield tab
-    tab.page.evaluate("localStorage.clear()")
-    tab.page.close()
-    assert not tab.problems
+def first_document(kept_app: App) -> dict[str, Any]:
+    """What that tab shows first."""
+    return kept_app.first
+
+
+@pytest.fixture
+def kept_tab(
+    request: pytest.FixtureRequest, kept_tabs: Kept, kept_app: App, first_document: dict[str, Any]
+) -> Iterator[Tab]:
+    """That tab with the document that a test begins with."""
+    kept_app.session.replace(first_document)
+    with lent(kept_tabs, request.session) as tab:
+        tab.ready()
+        yield tab

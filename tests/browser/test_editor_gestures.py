@@ -7,20 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import App, Tab
-from tests.browser.test_editor import AXE, edges, look_up, on_canvas, select, steady
+from tests.browser.conftest import App, Tab, in_a_row
+from tests.browser.test_editor import AXE, edges, look_up, on_canvas, select, serious, steady
 from tests.browser.test_panel_app import node_names
 
 
 @pytest.fixture
-def app(kept_app: App) -> App:
-    return kept_app
-
-
-@pytest.fixture
-def tab(kept_tab: Tab) -> Tab:
+def first_document(kept_app: App) -> dict[str, Any]:
     """Gestures between neighbours: the nodes begin in one row."""
-    return kept_tab
+    return in_a_row(kept_app.first)
 
 
 def centre(locator: Any) -> tuple[float, float]:
@@ -165,38 +160,27 @@ def test_labels_key_points_and_masks_are_drawn_over_their_pictures(tab: Tab, app
 def test_axe_finds_nothing_serious_in_menus_and_the_gallery(tab: Tab) -> None:
     page = tab.page
     page.evaluate(AXE.read_text())
-
-    def serious(where: str) -> None:
-        tab.at_rest()
-        found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-        told = [
-            f"{each['id']}: {[node['html'][:120] for node in each['nodes'][:4]]}"
-            for each in found["violations"]
-            if each["impact"] in ("serious", "critical")
-        ]
-        assert not told, where
-
     for theme in ("light", "dark"):
         select(tab, "rotate")
         tab.node("rotate").click(button="right", position={"x": 12, "y": 8})
         page.get_by_role("menu").wait_for()
-        serious(f"{theme}: menu")
+        assert not serious(tab), f"{theme}: menu"
         page.keyboard.press("Escape")
         for command in ("history", "commands"):
             page.locator(f'[data-command="{command}"]').first.click()
-            tab.dialog(command)
-            serious(f"{theme}: {command}")
+            assert not serious(tab, tab.dialog(command)), f"{theme}: {command}"
             page.keyboard.press("Escape")
         on_canvas(tab)
         page.keyboard.press("Tab")
-        page.get_by_test_id("quick-search").wait_for()
-        serious(f"{theme}: search")
+        search = page.get_by_test_id("quick-search")
+        search.wait_for()
+        assert not serious(tab, search), f"{theme}: search"
         page.keyboard.press("Escape")
         page.locator('[data-command="theme"]').click()
     page.locator('[data-command="gallery"]').click()
     page.locator(".gallery-side").wait_for()
     page.locator('[data-testid="gallery-tile"] img').first.wait_for()
-    serious("gallery")
+    assert not serious(tab), "gallery"
 
 
 def test_groups_arguments_and_places_in_links_without_a_detour(tab: Tab, app: App) -> None:

@@ -16,6 +16,8 @@ from tests.browser.conftest import App, Tab
 from tests.browser.test_editor import on_canvas, select, steady
 from tests.browser.test_panel_app import node_names
 
+pytestmark = pytest.mark.own_app
+
 
 def test_undo_survives_a_reload_and_unsaved_graphs_are_kept(tab: Tab, app: App) -> None:
     page = tab.page

@@ -17,6 +17,8 @@ from dali_lab.studio.session import Session
 from tests.browser.conftest import PATIENCE, App, Tab
 from tests.browser.test_panel_app import close_up
 
+pytestmark = pytest.mark.own_app
+
 # Every text becomes one in letters that English has not; names, numbers and places for values stay.
 CATALOGUE = """
 window.daliLabMessages = new Proxy({}, {

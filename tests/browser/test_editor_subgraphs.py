@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.browser.conftest import App, Tab
 from tests.browser.test_panel_app import node_names
+
+pytestmark = pytest.mark.own_app
 
 
 def test_a_sub_graph_is_made_used_again_opened_and_exported(tab: Tab, app: App) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.browser.conftest import App, Tab
 
 MIDDLE = """() => {
@@ -22,6 +24,7 @@ MIDDLE = """() => {
 }"""
 
 
+@pytest.mark.own_app
 def test_the_tour_is_offered_once_and_each_step_can_be_shown_or_done(tab: Tab, app: App) -> None:
     page = tab.page
 

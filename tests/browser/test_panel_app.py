@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.browser.conftest import App, Tab
 from tests.browser.lab import quiet_port
@@ -165,6 +166,7 @@ def test_wrong_connection_is_refused_with_its_reason(tab: Tab, app: App) -> None
     assert not app.session.store.document["nodes"][name].get("inputs")
 
 
+@pytest.mark.own_app
 def test_save_reopen_and_export(tab: Tab, app: App, tmp_path: Path) -> None:
     tab.page.locator('[data-command="save"]').click()
     dialog = tab.page.locator('[role="dialog"][data-dialog="save"]')
@@ -210,6 +212,7 @@ def test_bad_folder_says_so_at_the_node_and_the_rest_stays(tab: Tab, app: App) -
     tab.wait(lambda: len(node_names(tab)) == 7, "the rest does not stay")
 
 
+@pytest.mark.own_app
 def test_two_tabs_see_each_other(open_tab: Callable[[], Tab]) -> None:
     one, two = open_tab(), open_tab()
     name = add_from_palette(one, "flip", 0.5, 0.85)
@@ -220,6 +223,7 @@ def test_two_tabs_see_each_other(open_tab: Callable[[], Tab]) -> None:
     two.problems.extend(one.problems)
 
 
+@pytest.mark.own_app
 def test_a_connection_that_breaks_comes_back(browser: Any, app: App) -> None:
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     sockets: list[tuple[Any, Any]] = []

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import pytest
 
 from dali_lab.io.roots import Roots
 from dali_lab.studio.permissions import Permissions
 from tests.browser.conftest import App, Tab
 from tests.unit.studio.conftest import document
+
+pytestmark = pytest.mark.own_app
 
 
 def test_a_folder_outside_is_asked_for(app: App, open_tab: Callable[[], Tab], tmp_path: Path) -> None:
