@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from dali_lab import auto_aug, experimental, fn, math, ops, plugin, tfrecord, types  # noqa: F401
     from dali_lab.data_node import DataNode, newaxis
     from dali_lab.errors import DaliLabError
+    from dali_lab.graph.subgraph import subgraph as subgraph
     from dali_lab.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
+    from dali_lab.studio.hosts.showing import show as show
+    from dali_lab.studio.hosts.stepping import preview as preview
 
-    edit: Any
-    preview: Any
-    show: Any
-    subgraph: Any
+    edit: Any  # its module imports this one
 
 __version__ = "0.2.0"
 

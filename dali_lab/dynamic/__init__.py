@@ -6,7 +6,7 @@
 >>> brighter = small * ndd.random.uniform(range=(0.8, 1.2), batch_size=small.batch_size)
 
 Every operator of ``fn`` is there under the same name with the same arguments; readers are classes with
-:meth:`~dali_lab.dynamic.readers.Reader.next_epoch`. Small calls run on the calling thread, large
+:meth:`~dali_lab.dynamic.reader.Reader.next_epoch`. Small calls run on the calling thread, large
 batches on the executor that runs pipelines; in :attr:`EvalMode.deferred` calls wait until results are needed, and then
 run as one graph.
 """
@@ -22,7 +22,6 @@ from dali_lab.dynamic import (
     functions,  # noqa: F401  (fills the namespace)
     math,
     random,
-    readers,
 )
 from dali_lab.dynamic.batch import Batch, as_batch, batch
 from dali_lab.dynamic.dtypes import (

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dali_lab.dynamic.modes import EvalContext
-from dali_lab.dynamic.readers import Reader
+from dali_lab.dynamic.reader import Reader
 
 _VERSION = 2
 _NUMBERED = "__op_"

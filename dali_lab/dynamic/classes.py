@@ -161,7 +161,7 @@ def __getattr__(name: str) -> Any:
     if name == "_all_ops":
         return [made if isinstance(made, type) else made._op_class for made in _all()]
     if name == "Reader":
-        from dali_lab.dynamic.readers import Reader
+        from dali_lab.dynamic.reader import Reader
 
         return Reader
     return namespace.attribute(sys.modules[__name__], name)

@@ -10,7 +10,7 @@ from dali_lab.dynamic.calling import call
 from dali_lab.dynamic.classes import class_of, described, with_methods
 from dali_lab.dynamic.namespace import PACKAGE, namespace
 from dali_lab.dynamic.random import drawn_state
-from dali_lab.dynamic.readers import Reader
+from dali_lab.dynamic.reader import Reader
 from dali_lab.fn import make_function as make_node_function
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.reference import docstring
@@ -59,11 +59,16 @@ def _class_name(schema_name: str) -> str:
 
 
 def _offer(name: str, schema_name: str, operator: Callable[[], type[Operator]]) -> None:
-    parents = name.split(".")[:-1]
-    if "readers" in parents:
-        namespace.offer(".".join([*parents, _class_name(schema_name)]), lambda: make_reader(operator()))
+    if shown := _name_of_reader(name, schema_name):
+        namespace.offer(shown, lambda: make_reader(operator()))
     for each in _names_of_function(name):
         namespace.offer(each, lambda: make_function(operator()))
+
+
+def _name_of_reader(name: str, schema_name: str) -> str:
+    """The name of a reader's class; empty where the operator is none."""
+    parents = name.split(".")[:-1]
+    return ".".join([*parents, _class_name(schema_name)]) if "readers" in parents else ""
 
 
 def _names_of_function(name: str) -> tuple[str, ...]:
@@ -81,6 +86,15 @@ def offered_functions() -> dict[str, type[Operator]]:
         for name, operator in all_operators().items()
         if not name.startswith("_")
         for each in _names_of_function(name)
+    }
+
+
+def offered_readers() -> dict[str, type[Operator]]:
+    """All public classes of readers by their names, with dots in them."""
+    return {
+        shown: operator
+        for name, operator in all_operators().items()
+        if not name.startswith("_") and (shown := _name_of_reader(name, operator.schema_name))
     }
 
 

@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from dali_lab.dynamic.functions import offered_functions
+from dali_lab.dynamic.functions import offered_functions, offered_readers
 from dali_lab.schema.operator import Operator
-from dali_lab.schema.stubs import function, lines
+from dali_lab.schema.stubs import class_of, function, lines
 
 FILE = Path(__file__).with_name("__init__.pyi")
 _HEADER = '''"""Operators on tensors and batches; written by ``python -m dali_lab.dynamic.stub``."""
@@ -19,22 +19,25 @@ import builtins
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dali_lab.dynamic.reader import Reader
 '''
 
 
 def stub() -> str:
     """The stub file of `dali_lab.dynamic`: the imports of its text, and a function for each operator."""
     tree: dict[str, Any] = {}
-    for shown, operator in offered_functions().items():
+    for shown, operator in {**offered_functions(), **offered_readers()}.items():
         *parents, last = shown.split(".")
         if parents[:1] == ["random"] or keyword.iskeyword(last):
             continue
         inner = tree
         for part in parents:
             inner = inner.setdefault(part, {})
-        text = _function(last, operator)
-        inner.setdefault(last, f"@staticmethod\n{text}" if parents else text)
-    tree["experimental"]["readers"] = "readers: Any"
+        if "readers" in parents:
+            inner[last] = _reader(last, operator)
+        else:
+            text = _function(last, operator)
+            inner.setdefault(last, f"@staticmethod\n{text}" if parents else text)
     imports = [
         f"from {node.module} import {one.name} as {one.name}\n"
         for node in ast.parse(Path(__file__).with_name("__init__.py").read_text()).body
@@ -47,12 +50,22 @@ def stub() -> str:
 
 def _function(name: str, operator: type[Operator]) -> str:
     """The signature of an operator of dynamic mode, which takes whatever is an array."""
-    text = function(name, operator).rpartition(", device:")[0]
-    text = re.sub(r": [^:=]*(ScalarConstant|DALI\w+Type)[^=,)]*?(?= =|[,)])", ": Any", text).replace("DataNode", "Any")
-    text = re.sub(r"= DALI\w+Type\.\w+", "= ...", text)
+    text = _of_arrays(function(name, operator).rpartition(", device:")[0])
     own = ["batch_size: int | None = None", *(["rng: Any = None"] if operator.random else []), "device: Any = None"]
-    # `bool` is a type of tensors there.
-    return re.sub(r"\bbool\b", "builtins.bool", f"{text}, {', '.join(own)}) -> Any: ...")
+    return f"{text}, {', '.join(own)}) -> Any: ..."
+
+
+def _reader(name: str, operator: type[Operator]) -> str:
+    """The class of a reader; arguments that must be given may be given to its call as well."""
+    text = _of_arrays(class_of(name, operator)).replace("OperatorObject", "Reader").replace("*, ", "")
+    text = text.replace("self, ", "self, *, batch_size: int | None = None, ")
+    return text.replace("device: str | None = None", "device: Any = 'cpu', enable_checkpointing: builtins.bool = False")
+
+
+def _of_arrays(text: str) -> str:
+    """A declaration whose arguments are arrays in place of nodes; `bool` is a type of tensors in that module."""
+    text = re.sub(r": [^:=]*(ScalarConstant|DALI\w+Type)[^=,)]*?(?= =|[,)])", ": Any", text).replace("DataNode", "Any")
+    return re.sub(r"\bbool\b", "builtins.bool", re.sub(r"= DALI\w+Type\.\w+", "= ...", text))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 _calls = itertools.count()
 
 
+class _Array(Protocol):
+    """Arrays and scalars of NumPy, tensors of frameworks."""
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
 def next_call_number() -> int:
     """A number between those of earlier and later calls."""
     return next(_calls)
@@ -263,7 +269,9 @@ class DataNode:
 
     if TYPE_CHECKING:  # what `EXPRESSIONS` below adds
 
-        def _binary(self, other: object, /) -> DataNode: ...
+        def _binary(
+            self, other: DataNode | ScalarConstant | float | list[Any] | tuple[Any, ...] | _Array, /
+        ) -> DataNode: ...
         def _unary(self) -> DataNode: ...
 
         __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _binary

@@ -33,7 +33,7 @@ _TYPES = {
 }
 _HEADER = '''"""Operators as functions; written by ``python -m dali_lab.schema.stubs``, not by hand."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dali_lab.graph.recorder import DataNode
@@ -140,13 +140,19 @@ def _keywords(operator: type[Operator], *, required: bool, tensors: bool = False
             kind = "Callable[..., Any]" if arg.name in operator.python_objects else annotation(arg)
             yield f"{arg.name}: {kind}{'' if required else ' = ...'}"
         else:
-            yield f"{arg.name}: {annotation(arg)} = {default(arg)}"
+            source = "Callable[..., Any] | Iterable[Any] | None"
+            kind = source if arg.name == "source" else annotation(arg)
+            yield f"{arg.name}: {kind} = {default(arg)}"
 
 
 def _result(operator: type[Operator]) -> str:
     bases = operator.__mro__[: operator.__mro__.index(Operator)]
     counts = any({"output_count", "count_outputs"} & vars(base).keys() for base in bases)
-    return "DataNode" if len(operator.outputs) == 1 and not counts else "Any"
+    if counts or any(output.when or output.each for output in operator.outputs):
+        return "Any"
+    nodes = ["DataNode"] * len(operator.outputs)
+    # In fact a list; the length of a tuple is known to type checkers.
+    return nodes[0] if len(nodes) == 1 else f"tuple[{', '.join(nodes) or '()'}]"
 
 
 def function(name: str, operator: type[Operator]) -> str:

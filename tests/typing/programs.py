@@ -12,6 +12,7 @@ import dali_lab
 import dali_lab.experimental.dynamic as ndd
 import dali_lab.fn as fn
 import dali_lab.ops as ops
+import dali_lab.plugin.jax as jax_plugin
 from dali_lab import pipeline_def, types
 from dali_lab.graph.recorder import DataNode
 from dali_lab.pipeline import Pipeline
@@ -64,6 +65,9 @@ def loops() -> None:
         other.set_outputs(decode(encoded))
     for batch in DALIGenericIterator([other], ["pictures"], size=3, auto_reset=True):
         assert batch[0]["pictures"].ndim == 4
+    for arrays in jax_plugin.DALIGenericIterator(pipe, ["images", "labels"], 3, last_batch_policy=LastBatchPolicy.DROP):
+        assert arrays["images"].shape
+    dali_lab.show(images, labels=labels, size=128)
 
 
 def without_a_pipeline() -> None:
@@ -72,12 +76,13 @@ def without_a_pipeline() -> None:
     small = ndd.resize(pictures, size=(224, 224), interp_type=types.INTERP_CUBIC)
     brighter = ndd.math.clamp(small * ndd.random.uniform(range=(0.8, 1.2), batch_size=small.batch_size), 0, 255)
     ndd.cast(ndd.Batch(brighter), dtype=ndd.uint8, device="cpu")
-    for encoded, _ in ndd.readers.File(file_root="pictures").next_epoch(batch_size=4):
+    for encoded, _ in ndd.readers.File(file_root="pictures", name="Reader").next_epoch(batch_size=4):
         ndd.decoders.image(encoded, device="mixed")
 
 
 def mistakes(pipe: Pipeline, node: DataNode) -> None:
     """One in each line."""
+    _encoded, _labels, _third = fn.readers.file(file_root="pictures")  # type: ignore
     fn.nonexistent(node)  # type: ignore
     fn.readers.nonexistent()  # type: ignore
     fn.resize()  # type: ignore
@@ -100,6 +105,8 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     DALIGenericIterator(pipe, ["a"], last_batch_policy=LastBatchPolicy.WHOLE)  # type: ignore
     DALIClassificationIterator(pipe, last_batch_polcy=LastBatchPolicy.DROP)  # type: ignore
     DALIRaggedIterator(pipe)  # type: ignore
+    jax_plugin.DALIGenericIterator(pipe)  # type: ignore
+    jax_plugin.data_iterator(output_maps=["a"])  # type: ignore
     training()  # type: ignore
     training("pictures", sise=3)  # type: ignore
     training("pictures", size="wide")  # type: ignore
@@ -107,8 +114,11 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     pipeline_def(bach_size=3)  # type: ignore
     pipeline_def(batch_size="3")  # type: ignore
     dali_lab.nonexistent()  # type: ignore
+    dali_lab.show(pipe.run()[0], label=["a"])  # type: ignore
     ndd.nonexistent(node)  # type: ignore
     ndd.resize(node, sise=3)  # type: ignore
     ndd.rotate(node)  # type: ignore
+    ndd.readers.File(root="pictures")  # type: ignore
+    ndd.readers.Nonexistent()  # type: ignore
     for batch in DALIGenericIterator(pipe, ["a"]):
         batch["a"].numpy()  # type: ignore

@@ -20,7 +20,7 @@ import torchdata.nodes as tn
 
 from dali_lab.dynamic.batch import Batch
 from dali_lab.dynamic.random import RNG
-from dali_lab.dynamic.readers import Reader as _Reader
+from dali_lab.dynamic.reader import Reader as _Reader
 from dali_lab.dynamic.tensor import Tensor
 
 __all__ = ["DictMapper", "Reader", "ToTorch"]
@@ -35,7 +35,7 @@ class Reader(tn.BaseNode[dict[str, Data]]):  # type: ignore[misc, unused-ignore]
     Parameters
     ----------
     reader_type
-        A class of :mod:`dali_lab.dynamic.readers`.
+        A class of ``dali_lab.dynamic.readers``.
     batch_size
         Samples in a batch; `None` gives tensors of single samples.
     output_names

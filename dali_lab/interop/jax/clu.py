@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -10,7 +11,7 @@ import jax
 import numpy as np
 from clu.data.dataset_iterator import ArraySpec
 
-from dali_lab.interop.jax.iterator import DALIGenericIterator, decorator
+from dali_lab.interop.jax.iterator import DALIGenericIterator, data_iterator
 
 
 def get_spec_for_array(jax_array: Any) -> Any:
@@ -102,6 +103,11 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
 DALIGenericPeekableIterator.__doc__ = f"""{(DALIGenericPeekableIterator.__doc__ or "").rstrip()}
 
     Parameters{(DALIGenericIterator.__doc__ or "").partition("Parameters")[2]}"""
-peekable_data_iterator = decorator(DALIGenericPeekableIterator)
+
+
+@functools.wraps(data_iterator)
+def peekable_data_iterator(*args: Any, **settings: Any) -> Any:
+    return data_iterator(*args, **settings, _kind=DALIGenericPeekableIterator)
+
 
 __all__ = ["DALIGenericPeekableIterator", "get_spec_for_array", "peekable_data_iterator"]

@@ -12,13 +12,10 @@ import numpy as np
 
 from dali_lab.interop.iteration import LastBatchPolicy, PipelineIterator
 from dali_lab.interop.iterator_state import IteratorError
-from dali_lab.interop.signatures import with_parameters_of
 from dali_lab.model.system import usable_cores
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.pipeline.definition import pipeline_def
-
-_NOT_OF_JAX = ("fill_last_batch", "dynamic_shape")
-"""Settings of PyTorch's iterators alone, which NVIDIA DALI keeps for old programs."""
+from dali_lab.pipeline.pipeline import Pipeline
 
 
 class DALIGenericIterator(PipelineIterator):
@@ -47,16 +44,30 @@ class DALIGenericIterator(PipelineIterator):
         If the arguments contradict each other or the pipelines.
     """
 
-    @with_parameters_of(PipelineIterator.__init__, without=_NOT_OF_JAX)
-    def __init__(self, *, sharding: Any = None, pmap_compatible: bool | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        pipelines: Pipeline | list[Pipeline],
+        output_map: Sequence[str],
+        size: int = -1,
+        reader_name: str | None = None,
+        auto_reset: str | bool | None = False,
+        last_batch_padded: bool = False,
+        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
+        prepare_first_batch: bool = True,
+        sharding: jax.sharding.Sharding | None = None,
+        pmap_compatible: bool | None = None,
+    ) -> None:
         self._sharding = sharding
         self._stacks = bool(pmap_compatible)
-        if settings.get("last_batch_policy") is LastBatchPolicy.PARTIAL:
+        if last_batch_policy is LastBatchPolicy.PARTIAL:
             raise IteratorError(
                 "is PARTIAL. JAX iterator does not support partial last batch policy. All batches have one shape",
                 argument="last_batch_policy",
             )
-        super().__init__(**settings)
+        super().__init__(
+            pipelines, output_map, size, reader_name, auto_reset, last_batch_padded=last_batch_padded,
+            last_batch_policy=last_batch_policy, prepare_first_batch=prepare_first_batch,
+        )  # fmt: skip
 
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
         return {name: output.as_cpu().as_array() for name, output in zip(self.output_map, outputs, strict=True)}
@@ -75,55 +86,64 @@ class DALIGenericIterator(PipelineIterator):
         return joined
 
 
-def decorator(kind: type[DALIGenericIterator]) -> Callable[..., Any]:
-    """The decorator for functions that define a graph, which makes iterators of a class over it."""
+def data_iterator(
+    pipeline_fn: Callable[..., Any] | None = None,
+    output_map: Sequence[str] = (),
+    size: int = -1,
+    reader_name: str | None = None,
+    auto_reset: str | bool | None = False,
+    last_batch_padded: bool = False,
+    last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
+    prepare_first_batch: bool = True,
+    sharding: jax.sharding.Sharding | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    pmap_compatible: bool | None = None,
+    *,
+    _kind: type[DALIGenericIterator] = DALIGenericIterator,
+) -> Callable[..., Any]:
+    """Turn a function that defines a graph into one that makes iterators over it.
 
-    @with_parameters_of(PipelineIterator.__init__, without=("self", "pipelines", *_NOT_OF_JAX))
-    def data_iterator(
-        pipeline_fn: Callable[..., Any] | None = None,
-        output_map: Sequence[str] = (),
-        *,
-        sharding: object = None,
-        devices: Sequence[Any] | None = None,
-        pmap_compatible: bool | None = None,
-        **settings: Any,
-    ) -> Any:
-        """Turn a function that defines a graph into one that makes iterators over it.
+    Calls take the function's arguments and those of :class:`dali_lab.Pipeline`, and ``checkpoints`` to go on from.
+    With `devices` or `sharding` there is a pipeline for each device, and the batch size is that of all of them; a
+    function with the arguments ``device_id``, ``shard_id`` or ``num_shards`` gets them.
 
-        Calls take the function's arguments and those of :class:`dali_lab.Pipeline`, and ``checkpoints`` to go on from.
-        With `devices` or `sharding` there is a pipeline for each device, and the batch size is that of all of them; a
-        function with the arguments ``device_id``, ``shard_id`` or ``num_shards`` gets them.
+    Parameters
+    ----------
+    pipeline_fn
+        Calls operators and returns the outputs; or what ``pipeline_def`` made of such a function.
+    output_map
+        A name for each output.
+    size, reader_name, auto_reset, last_batch_padded, last_batch_policy, prepare_first_batch
+        As in :class:`dali_lab.plugin.pytorch.DALIGenericIterator`; ``PARTIAL`` is not supported, as shapes are
+        fixed.
+    sharding
+        A ``jax.sharding.Sharding`` for the arrays.
+    devices
+        JAX devices whose batches are stacked along a new first axis, in this order.
+    pmap_compatible
+        Whether arrays of a single pipeline have the new axis, too; by default true with `devices`.
 
-        Parameters
-        ----------
-        pipeline_fn
-            Calls operators and returns the outputs; or what ``pipeline_def`` made of such a function.
-        output_map
-            A name for each output.
-        size, reader_name, auto_reset, last_batch_padded, last_batch_policy, prepare_first_batch
-            As in :class:`dali_lab.plugin.pytorch.DALIGenericIterator`; ``PARTIAL`` is not supported, as shapes are
-            fixed.
-        sharding
-            A ``jax.sharding.Sharding`` for the arrays.
-        devices
-            JAX devices whose batches are stacked along a new first axis, in this order.
-        pmap_compatible
-            Whether arrays of a single pipeline have the new axis, too; by default true with `devices`.
-
-        Raises
-        ------
-        ValueError
-            If both `devices` and `sharding` are given, or `checkpoints` is not as long as the devices are many.
-        """
-        if sharding is not None and devices is not None:
-            raise ValueError("give either 'sharding' or 'devices'")
-        stacks = pmap_compatible if pmap_compatible is not None else devices is not None
-        settings.update(output_map=output_map, sharding=sharding, pmap_compatible=stacks)
-        if pipeline_fn is None:
-            return lambda function: _maker(kind, function, devices, settings)
-        return _maker(kind, pipeline_fn, devices, settings)
-
-    return data_iterator
+    Raises
+    ------
+    ValueError
+        If both `devices` and `sharding` are given, or `checkpoints` is not as long as the devices are many.
+    """
+    if sharding is not None and devices is not None:
+        raise ValueError("give either 'sharding' or 'devices'")
+    settings = {
+        "output_map": output_map,
+        "size": size,
+        "reader_name": reader_name,
+        "auto_reset": auto_reset,
+        "last_batch_padded": last_batch_padded,
+        "last_batch_policy": last_batch_policy,
+        "prepare_first_batch": prepare_first_batch,
+        "sharding": sharding,
+        "pmap_compatible": pmap_compatible if pmap_compatible is not None else devices is not None,
+    }
+    if pipeline_fn is None:
+        return lambda function: _maker(_kind, function, devices, settings)
+    return _maker(_kind, pipeline_fn, devices, settings)
 
 
 def _maker(
@@ -159,7 +179,5 @@ def _maker(
 
     return make
 
-
-data_iterator = decorator(DALIGenericIterator)
 
 __all__ = ["DALIGenericIterator", "data_iterator"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -10,7 +9,6 @@ from dali_lab.dynamic.batch import Batch
 from dali_lab.dynamic.calling import fed
 from dali_lab.dynamic.classes import Operator
 from dali_lab.dynamic.modes import EvalContext
-from dali_lab.dynamic.namespace import namespace
 from dali_lab.dynamic.random import RNG
 from dali_lab.dynamic.tensor import Tensor
 from dali_lab.dynamic.values import Value
@@ -18,8 +16,6 @@ from dali_lab.graph.tracing import traced_call
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import find_operator
-
-__path__: list[str] = []
 
 
 class Reader(Operator):
@@ -263,11 +259,3 @@ class Reader(Operator):
 class _Meta:
     def __init__(self, reader: Reader) -> None:
         self.GetReaderMeta = reader.get_metadata
-
-
-def __getattr__(name: str) -> Any:
-    return namespace.attribute(sys.modules[__name__], name)
-
-
-def __dir__() -> list[str]:
-    return namespace.names(sys.modules[__name__])
