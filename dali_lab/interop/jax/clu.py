@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -11,7 +12,7 @@ import jax
 import numpy as np
 from clu.data.dataset_iterator import ArraySpec
 
-from dali_lab.interop.jax.iterator import DALIGenericIterator, data_iterator
+from dali_lab.interop.jax.iterator import DALIGenericIterator, data_iterator, decorated
 
 
 def get_spec_for_array(jax_array: Any) -> Any:
@@ -107,7 +108,9 @@ DALIGenericPeekableIterator.__doc__ = f"""{(DALIGenericPeekableIterator.__doc__ 
 
 @functools.wraps(data_iterator)
 def peekable_data_iterator(*args: Any, **settings: Any) -> Any:
-    return data_iterator(*args, **settings, _kind=DALIGenericPeekableIterator)
+    given = inspect.signature(data_iterator).bind(*args, **settings)
+    given.apply_defaults()
+    return decorated(DALIGenericPeekableIterator, **given.arguments)
 
 
 __all__ = ["DALIGenericPeekableIterator", "get_spec_for_array", "peekable_data_iterator"]

@@ -98,8 +98,6 @@ def data_iterator(
     sharding: jax.sharding.Sharding | None = None,
     devices: Sequence[jax.Device] | None = None,
     pmap_compatible: bool | None = None,
-    *,
-    _kind: type[DALIGenericIterator] = DALIGenericIterator,
 ) -> Callable[..., Any]:
     """Turn a function that defines a graph into one that makes iterators over it.
 
@@ -128,22 +126,23 @@ def data_iterator(
     ValueError
         If both `devices` and `sharding` are given, or `checkpoints` is not as long as the devices are many.
     """
-    if sharding is not None and devices is not None:
+    return decorated(DALIGenericIterator, **locals())
+
+
+def decorated(
+    kind: type[DALIGenericIterator],
+    pipeline_fn: Callable[..., Any] | None,
+    devices: Sequence[jax.Device] | None,
+    **settings: Any,
+) -> Callable[..., Any]:
+    """The result of :func:`data_iterator` for iterators of a class; `settings` are its other arguments."""
+    if settings["sharding"] is not None and devices is not None:
         raise ValueError("give either 'sharding' or 'devices'")
-    settings = {
-        "output_map": output_map,
-        "size": size,
-        "reader_name": reader_name,
-        "auto_reset": auto_reset,
-        "last_batch_padded": last_batch_padded,
-        "last_batch_policy": last_batch_policy,
-        "prepare_first_batch": prepare_first_batch,
-        "sharding": sharding,
-        "pmap_compatible": pmap_compatible if pmap_compatible is not None else devices is not None,
-    }
+    if settings["pmap_compatible"] is None:
+        settings["pmap_compatible"] = devices is not None
     if pipeline_fn is None:
-        return lambda function: _maker(_kind, function, devices, settings)
-    return _maker(_kind, pipeline_fn, devices, settings)
+        return lambda function: _maker(kind, function, devices, settings)
+    return _maker(kind, pipeline_fn, devices, settings)
 
 
 def _maker(
