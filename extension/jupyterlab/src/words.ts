@@ -100,6 +100,8 @@ export function editorCommands(
     ['zoom-out', trans.__('Zoom Out'), trans.__('Zoom out')],
     ['export', trans.__('Export…'), trans.__('Show the graph as code')],
     ['pipeline', trans.__('Pipeline Settings…'), trans.__('Batch size, threads, seed')],
+    ['next-panel', trans.__('Go to the Next Panel'), trans.__('Palette, canvas, tray, inspector in turn')],
+    ['previous-panel', trans.__('Go to the Previous Panel'), trans.__('The panels in turn, backwards')],
     ['next-problem', trans.__('Go to Next Problem'), trans.__('Select the next node that has a problem')],
     [
       'commands',

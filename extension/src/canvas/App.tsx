@@ -134,8 +134,11 @@ function Shell({ chrome }: { chrome: Chrome }) {
       if (event.defaultPrevented) return;
       const writing = isWriting(event.nativeEvent);
       const mod = event.ctrlKey || event.metaKey;
-      // Keys that write text or move in it belong to the field.
-      if (writing && !(mod || /^F\d+$/.test(event.key))) return;
+      // Keys that write text or move in it belong to the field, and to nobody around the editor.
+      if (writing && !(mod || /^(F\d+|Escape)$/.test(event.key))) {
+        event.stopPropagation();
+        return;
+      }
       // Copies are left to the clipboard events, which need no permission.
       if (mod && ['c', 'x', 'v'].includes(event.key.toLowerCase())) return;
       const target = event.target as HTMLElement;
@@ -144,7 +147,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
       const onCanvas = target.matches('.canvas, .react-flow__node, .react-flow__edge');
       if ((event.key === 'Tab' || event.key === 'Enter') && !onCanvas) return;
       if ((event.key.startsWith('Arrow') || event.key === 'Home') && !inCanvas) return;
-      if (event.key === 'Escape' && !onCanvas && (inCanvas || target.closest('.inspector'))) {
+      if (event.key === 'Escape' && !onCanvas && !target.closest('.gallery')) {
         editor.canvas?.focus();
         event.preventDefault();
         return;
@@ -154,7 +157,13 @@ function Shell({ chrome }: { chrome: Chrome }) {
       // Enter and Space press the button that has the focus.
       event.preventDefault();
       event.stopPropagation();
-      if (found !== 'more') execute(editor, found.id);
+      if (found === 'more') return;
+      if (writing) {
+        // What is written so far counts.
+        target.blur();
+        target.focus();
+      }
+      execute(editor, found.id);
     },
     [editor, reader],
   );
@@ -178,7 +187,11 @@ function Shell({ chrome }: { chrome: Chrome }) {
       event.preventDefault();
       if (parseClip(text) ?? text.trim() === '') paste(editor, text, editor.canvas?.pointer().place);
       else if (/"dali-lab\/graph"|pipeline_def/.test(text)) void open(editor, { text });
-      else paste(editor, null, editor.canvas?.pointer().place);
+      else if (!paste(editor, null, editor.canvas?.pointer().place))
+        editor.notify(
+          'info',
+          t('The clipboard holds neither nodes nor a graph nor a program with a pipeline.'),
+        );
     },
     [editor],
   );

@@ -191,7 +191,6 @@ function NodeInspector({ id }: { id: string }) {
         }))}
         value={tab}
         onChange={setTab}
-        onKeyDown={(event) => event.stopPropagation()}
       />
       <div className="inspector-body stack" ref={body} role="tabpanel">
         {tab === 'arguments' && <Arguments id={id} node={node} operator={operator} />}

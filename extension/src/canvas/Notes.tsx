@@ -42,7 +42,6 @@ export const NoteNode = memo(function NoteNode({ id, selected }: NodeProps) {
         value={text}
         autoFocus={note.text === '' && selected}
         onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => event.stopPropagation()}
         onBlur={() => editor.edit(t('Write note'), (document) => setNote(document, key, { text }))}
       />
     </div>

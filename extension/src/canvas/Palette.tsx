@@ -79,7 +79,8 @@ export function Palette() {
   }
 
   function onKeyDown(event: KeyboardEvent): void {
-    const entries = [...(list.current?.querySelectorAll<HTMLElement>('.entry') ?? [])];
+    // One stop of the Tab key is enough: arrow keys walk from the field through families and operators.
+    const entries = [...(list.current?.querySelectorAll<HTMLElement>('.entry, .family') ?? [])];
     const at = entries.findIndex((entry) => entry === event.target);
     if (event.key === 'ArrowDown') entries[Math.min(entries.length - 1, at + 1)]?.focus();
     else if (event.key === 'ArrowUp') {
@@ -113,8 +114,9 @@ export function Palette() {
           spellCheck={false}
           onChange={(event) => setQuery(event.target.value)}
           onKeyDown={(event) => {
-            if (event.key === 'Escape') setQuery('');
-            if (!['ArrowDown', 'Enter'].includes(event.key)) event.stopPropagation();
+            if (event.key !== 'Escape' || query === '') return;
+            setQuery('');
+            event.preventDefault();
           }}
         />
       </div>
@@ -124,7 +126,7 @@ export function Palette() {
         onPointerLeave={() => setHovered(null)}
         onScroll={() => setHovered(null)}
       >
-        {sections.map((section) => {
+        {sections.map((section, index) => {
           const open = section.key === 'found' || (toggled[section.key] ?? OPEN.has(section.key));
           return (
             <section key={section.key}>
@@ -132,6 +134,7 @@ export function Palette() {
                 <button
                   type="button"
                   className="family"
+                  tabIndex={index === 0 ? 0 : -1}
                   aria-expanded={open}
                   onClick={() => chosen.update((before) => ({ ...before, [section.key]: !open }))}
                 >
@@ -141,9 +144,10 @@ export function Palette() {
                 </button>
               )}
               {open &&
-                section.operators.map((operator) => (
+                section.operators.map((operator, place) => (
                   <Entry
                     key={operator.name}
+                    tabIndex={section.key === 'found' && place === 0 ? 0 : -1}
                     operator={operator}
                     family={section.family}
                     color={catalogue?.color(operator.family) ?? 'gray'}
@@ -227,6 +231,7 @@ function OperatorName({ name, family }: { name: string; family: string | undefin
 
 interface EntryProperties {
   operator: Operator;
+  tabIndex: number;
   /** The family that it stands under; none in other sections. */
   family: string | undefined;
   color: string;
@@ -238,7 +243,17 @@ interface EntryProperties {
 }
 
 const Entry = memo(
-  function Entry({ operator, family, color, liked, disabled, onAdd, onHover, onLeave }: EntryProperties) {
+  function Entry({
+    operator,
+    tabIndex,
+    family,
+    color,
+    liked,
+    disabled,
+    onAdd,
+    onHover,
+    onLeave,
+  }: EntryProperties) {
     const editor = useEditor();
     const own = definitionName(operator.name);
     return (
@@ -246,7 +261,7 @@ const Entry = memo(
         className="entry line"
         role="group"
         aria-roledescription="operator"
-        tabIndex={0}
+        tabIndex={tabIndex}
         aria-label={`${operator.name}: ${operator.summary}`}
         aria-disabled={disabled}
         data-testid="palette-entry"
@@ -305,6 +320,7 @@ const Entry = memo(
   },
   (before, after) =>
     before.operator === after.operator &&
+    before.tabIndex === after.tabIndex &&
     before.family === after.family &&
     before.liked === after.liked &&
     before.color === after.color &&

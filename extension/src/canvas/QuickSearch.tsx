@@ -1,7 +1,7 @@
 /** Search at the pointer: what to add, only what fits the link that was dropped, or what to put in a node's place. */
 import { useCallback, useContext, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { createPortal } from 'react-dom';
-import { addOperator } from '../core/actions';
+import { addOperator, appendOperator } from '../core/actions';
 import type { Operator } from '../core/catalogue';
 import { replaceOperator } from '../core/edits';
 import { operatorsBefore, operatorsFor } from '../core/connect';
@@ -70,6 +70,12 @@ function QuickSearchBox() {
       );
       const fresh = Object.keys(editor.history.document.nodes).find((name) => !before.has(name));
       editor.select([fresh ?? id]);
+    } else if (quick.after !== undefined) {
+      appendOperator(
+        editor,
+        operator.name,
+        quick.over ? { at: { x: quick.place.x, y: quick.place.y - 20 } } : {},
+      );
     } else {
       const shift = quick.to
         ? { x: -NODE_SIZE.width, y: -20 }
@@ -102,7 +108,9 @@ function QuickSearchBox() {
       ? t('Operators for %1', 'argument' in quick.to ? quick.to.argument : quick.to.node)
       : quick.replace !== undefined
         ? t('Replace %1', quick.replace)
-        : t('Add an operator');
+        : quick.after !== undefined
+          ? t('Add an operator after %1', quick.after)
+          : t('Add an operator');
   return createPortal(
     <div
       ref={box}
@@ -113,6 +121,8 @@ function QuickSearchBox() {
       style={place}
       onKeyDown={(event) => {
         event.stopPropagation();
+        // The keys stay in the field: the list is walked by arrow keys.
+        if (event.key === 'Tab') event.preventDefault();
         if (event.key !== 'Escape') return;
         event.preventDefault();
         editor.prompts.patch({ quick: null });

@@ -58,7 +58,7 @@ export function Recipes({ recipes, disabled }: { recipes: readonly EntryLine[]; 
             className="entry recipe line"
             role="group"
             aria-roledescription={t('gallery entry')}
-            tabIndex={0}
+            tabIndex={-1}
             aria-label={`${title}: ${helps}`}
             aria-disabled={disabled}
             title={helps}

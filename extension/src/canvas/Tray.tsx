@@ -135,7 +135,6 @@ function NodeTray({ id }: { id: string }) {
             step={8}
             value={tray.size}
             title={t('Size of the pictures')}
-            onKeyDown={(event) => event.stopPropagation()}
             onChange={(event) => set({ size: Number(event.target.value) })}
           />
         </label>

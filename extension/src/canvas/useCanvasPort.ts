@@ -16,6 +16,9 @@ export const MOST_ZOOM = 2.5;
 const FIT_ZOOM = 1.25;
 /** Pixels of the screen between the graph and the edge of the canvas. */
 const MARGIN = 16;
+/** Parts of the editor that the keyboard is given to one after the other. */
+const PANELS = '.toolbar, .palette, .canvas, .tray-frame, .inspector';
+const FOCUSABLE = 'input, select, textarea, button:not(:disabled), [tabindex="0"]:not(.tray-handle)';
 /** A new node makes a graph that is shown whole smaller by this factor at most. */
 const LEAST_SHRINK = 0.75;
 const MOVE_MS = 120;
@@ -132,7 +135,7 @@ export function useCanvasPort(
           x: (box?.x ?? 0) + (box?.width ?? 0) / 2,
           y: (box?.y ?? 0) + (box?.height ?? 0) / 3,
         };
-        return { place: flow.screenToFlowPosition(at), at };
+        return { place: flow.screenToFlowPosition(at), at, over: pointer.current !== null };
       },
       sizeOf,
       focusNode: (id) => {
@@ -166,6 +169,16 @@ export function useCanvasPort(
         element?.focus({ preventScroll: true });
       },
       focus: () => frame.current?.focus(),
+      walkPanels: (step) => {
+        const root = frame.current?.closest('.editor');
+        const panels = [...(root?.querySelectorAll<HTMLElement>(PANELS) ?? [])];
+        const active = (frame.current?.getRootNode() as ShadowRoot | undefined)?.activeElement;
+        const at = panels.findIndex((panel) => panel.contains(active ?? null));
+        const next =
+          panels[(Math.max(at, at < 0 && step < 0 ? 0 : -1) + step + panels.length) % panels.length];
+        const within = [...(next?.querySelectorAll<HTMLElement>(FOCUSABLE) ?? [])];
+        (next === frame.current ? next : within.find(({ tabIndex }) => tabIndex >= 0))?.focus();
+      },
       release: () => {
         touched.current = false;
       },

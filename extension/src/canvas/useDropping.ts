@@ -3,11 +3,10 @@ import { useReactFlow } from '@xyflow/react';
 import { useCallback, type DragEvent, type RefObject } from 'react';
 import { addOperator, fitsLink } from '../core/actions';
 import { targetKey } from '../core/document';
-import { open } from '../core/files';
-import { t } from '../core/language';
 import { NODE_SIZE } from '../core/layout';
 import { useEditor } from './context';
 import { clientPoint, linkAt } from './hits';
+import { openFile } from './openFile';
 import { insertRecipe, RECIPE_TYPE } from './Recipes';
 
 export const OPERATOR_TYPE = 'application/x-dali-lab-operator';
@@ -33,10 +32,7 @@ export function useDropping(frame: RefObject<HTMLDivElement>, setDropLink: (key:
       setDropLink(null);
       const file = event.dataTransfer.files[0];
       if (file) {
-        file.text().then(
-          (text) => open(editor, { text, name: file.name }),
-          () => editor.notify('error', t('%1 could not be read.', file.name)),
-        );
+        openFile(editor, file);
         return;
       }
       const op = event.dataTransfer.getData(OPERATOR_TYPE);

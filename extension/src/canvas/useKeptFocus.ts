@@ -23,7 +23,9 @@ export function useKeptFocus(frame: RefObject<HTMLDivElement | null>): void {
     // A browser sends keys to the body once the focused element has gone: they are taken from there.
     const onKey = (event: KeyboardEvent): void => {
       const { body } = globalThis.document;
-      if (!engaged || event.target !== body || globalThis.document.activeElement !== body) return;
+      // An editor that is the whole page needs no press to begin with; Tab goes to its first button.
+      if (!engaged && (event.key === 'Tab' || !isPage(editorElement()))) return;
+      if (event.target !== body || globalThis.document.activeElement !== body) return;
       const fronts = editorElement()?.querySelectorAll<HTMLElement>(FRONT);
       const front = fronts?.[fronts.length - 1] ?? frame.current;
       front?.focus({ preventScroll: true });
@@ -42,6 +44,12 @@ export function useKeptFocus(frame: RefObject<HTMLDivElement | null>): void {
       window.removeEventListener('keydown', onKey, true);
     };
   }, [frame]);
+}
+
+/** Whether an editor fills its window. */
+function isPage(editor: Element | null | undefined): boolean {
+  const box = editor?.getBoundingClientRect();
+  return box !== undefined && box.width >= window.innerWidth && box.height >= window.innerHeight;
 }
 
 function readKey(event: KeyboardEvent): KeyboardEventInit {

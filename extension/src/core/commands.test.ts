@@ -112,6 +112,16 @@ describe('every command', () => {
     expect(COMMANDS.flatMap(({ id, checked }) => (checked ? [id] : [])).sort()).toEqual([...SWITCHES].sort());
   });
 
+  it('searches for the operator that the one selected node is continued with', () => {
+    const [first, second] = Object.keys(editor.history.document.nodes) as [string, string];
+    const after = (ids: string[]): string | undefined => {
+      editor.select(ids);
+      execute(editor, 'search');
+      return editor.prompts.get().quick?.after;
+    };
+    expect([after([first]), after([first, second]), after([])]).toEqual([first, undefined, undefined]);
+  });
+
   it('says whether it applies, and whether what it switches is on', () => {
     const [first] = Object.keys(editor.history.document.nodes) as [string];
     editor.select([]);

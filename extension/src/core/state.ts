@@ -94,6 +94,10 @@ export interface QuickSearch {
   to?: Target;
   /** A node whose operator is to be replaced. */
   replace?: string;
+  /** The selected node, which the new one continues where it fits. */
+  after?: string;
+  /** The pointer is over the canvas: the new node comes there. */
+  over?: boolean;
 }
 
 export interface TrayState {
@@ -127,13 +131,15 @@ export interface CanvasPort {
   room(): Size;
   zoom(factor: number): void;
   centre(): Point;
-  /** The pointer, or the middle of the canvas, in canvas and in client coordinates. */
-  pointer(): { place: Point; at: Point };
+  /** The pointer, or the middle of the canvas where it is not `over` it, in canvas and in client coordinates. */
+  pointer(): { place: Point; at: Point; over: boolean };
   sizeOf(id: string): Size;
   focusNode(id: string): void;
   /** Gives a node the keyboard, and brings it into view if it is not. */
   reveal(id: string): void;
   focus(): void;
+  /** Gives the keyboard to the next or the previous of toolbar, palette, canvas, tray and inspector. */
+  walkPanels(step: 1 | -1): void;
   /** Another document comes: the view may move by itself again. */
   release(): void;
 }

@@ -41,6 +41,8 @@ export function NumberField(properties: Properties) {
   );
   const keys = useRef<{ gesture: string; time: number } | null>(null);
   const field = useRef<HTMLDivElement>(null);
+  /** What was typed is not taken. */
+  const abandoned = useRef(false);
   const hint = useId();
   const { soft } = bounds(argument);
   const step = stepOf(argument);
@@ -189,19 +191,21 @@ export function NumberField(properties: Properties) {
             if (event.target.value.length > 1) event.target.select();
           }}
           onBlur={() => {
-            if (editing.trim() !== '') commit(editing);
+            if (editing.trim() !== '' && !abandoned.current) commit(editing);
+            abandoned.current = false;
             setEditing(null);
           }}
           onKeyDown={(event) => {
-            event.stopPropagation();
-            if (event.key === 'Enter') {
+            if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) {
               if (editing.trim() === '' || commit(editing)) {
                 setEditing(null);
                 field.current?.focus();
               } else setRefused(true);
             } else if (event.key === 'Escape') {
+              abandoned.current = true;
               setEditing(null);
               field.current?.focus();
+              event.preventDefault();
             }
           }}
         />

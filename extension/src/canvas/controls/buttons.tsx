@@ -1,5 +1,5 @@
 /** Buttons: with words, with an icon alone, one of several choices, tabs. */
-import type { ComponentProps, KeyboardEventHandler, ReactNode } from 'react';
+import type { ComponentProps, KeyboardEvent, ReactNode } from 'react';
 import { Icon } from '../icons';
 
 type Properties = ComponentProps<'button'>;
@@ -46,6 +46,21 @@ interface ChoicesProperties<T> {
   onChange: (value: T) => void;
 }
 
+/** Arrow keys, Home and End go to another button of a row, and take it. */
+function onArrow(event: KeyboardEvent<HTMLElement>): void {
+  const row = [...event.currentTarget.querySelectorAll('button')];
+  const at = row.indexOf(event.target as HTMLButtonElement);
+  const to = { ArrowLeft: at - 1, ArrowUp: at - 1, ArrowRight: at + 1, ArrowDown: at + 1, Home: 0, End: -1 }[
+    event.key
+  ];
+  if (to === undefined || at < 0) return;
+  const next = row.at(to % row.length);
+  next?.focus();
+  next?.click();
+  event.preventDefault();
+  event.stopPropagation();
+}
+
 /** Some choices side by side, of which one is taken. */
 export function Choices<T extends string | number | boolean>({
   label,
@@ -54,8 +69,9 @@ export function Choices<T extends string | number | boolean>({
   className = '',
   onChange,
 }: ChoicesProperties<T>) {
+  const stop = choices.some((choice) => choice.value === value) ? value : choices[0]?.value;
   return (
-    <div className={`segmented ${className}`} role="radiogroup" aria-label={label}>
+    <div className={`segmented ${className}`} role="radiogroup" aria-label={label} onKeyDown={onArrow}>
       {choices.map(({ value: each, text, title }) => (
         <button
           key={String(each)}
@@ -63,6 +79,7 @@ export function Choices<T extends string | number | boolean>({
           role="radio"
           data-mode={each}
           aria-checked={each === value}
+          tabIndex={each === stop ? 0 : -1}
           title={title}
           onClick={() => onChange(each)}
         >
@@ -77,18 +94,18 @@ interface TabsProperties<T> {
   tabs: readonly Choice<T>[];
   value: T;
   onChange: (value: T) => void;
-  onKeyDown?: KeyboardEventHandler;
 }
 
-export function Tabs<T extends string>({ tabs, value, onChange, onKeyDown }: TabsProperties<T>) {
+export function Tabs<T extends string>({ tabs, value, onChange }: TabsProperties<T>) {
   return (
-    <div className="tabs" role="tablist" onKeyDown={onKeyDown}>
+    <div className="tabs" role="tablist" onKeyDown={onArrow}>
       {tabs.map(({ value: each, text, title }) => (
         <button
           key={each}
           type="button"
           role="tab"
           aria-selected={each === value}
+          tabIndex={each === value ? 0 : -1}
           title={title}
           onClick={() => onChange(each)}
         >

@@ -1,5 +1,5 @@
 /** The small form controls: choice, switch, text, path, colour. */
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 import { useEditor } from '../context';
 import { Icon } from '../icons';
 import { t } from '../../core/language';
@@ -29,7 +29,6 @@ export function Choice({
         disabled={disabled}
         title={title}
         onChange={(event) => onChange(event.target.value)}
-        onKeyDown={(event) => event.stopPropagation()}
       >
         {!known && <option value={value}>{value === '' ? t('not set') : value}</option>}
         {choices.map((choice) => (
@@ -92,6 +91,8 @@ export function TextField({
   const [text, setText] = useState(value);
   const [focused, setFocused] = useState(false);
   const editing = useRef(false);
+  /** What was written is not taken. */
+  const abandoned = useRef(false);
   useEffect(() => {
     if (!editing.current) setText(value);
   }, [value]);
@@ -110,17 +111,20 @@ export function TextField({
     onBlur: () => {
       editing.current = false;
       setFocused(false);
-      if (text !== value) onChange(text);
+      if (text !== value && !abandoned.current) onChange(text);
+      abandoned.current = false;
     },
+  };
+  const onEscape = (event: KeyboardEvent<HTMLElement>): void => {
+    if (event.key !== 'Escape') return;
+    abandoned.current = true;
+    setText(value);
+    // Where nobody takes the keys from here, they go to no field.
+    event.currentTarget.blur();
   };
   if (multiline) {
     return (
-      <textarea
-        {...shared}
-        rows={3}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => event.stopPropagation()}
-      />
+      <textarea {...shared} rows={3} onChange={(event) => setText(event.target.value)} onKeyDown={onEscape} />
     );
   }
   return (
@@ -128,13 +132,8 @@ export function TextField({
       {...shared}
       onChange={(event) => setText(event.target.value)}
       onKeyDown={(event) => {
-        event.stopPropagation();
         if (event.key === 'Enter' && text !== value) onChange(text);
-        if (event.key === 'Escape') {
-          setText(value);
-          editing.current = false;
-          event.currentTarget.blur();
-        }
+        onEscape(event);
       }}
     />
   );

@@ -55,7 +55,7 @@ export function Dialog({ name, title, wide, onClose, children, footer }: Propert
           if (event.key === 'Escape') onClose();
           if (event.key !== 'Tab') return;
           const all = [...(frame.current?.querySelectorAll<HTMLElement>(FOCUSABLE) ?? [])].filter(
-            (each) => each.offsetParent !== null,
+            (each) => each.offsetParent !== null && each.tabIndex >= 0,
           );
           const root = frame.current?.getRootNode() as ShadowRoot;
           const edge = event.shiftKey ? all[0] : all[all.length - 1];

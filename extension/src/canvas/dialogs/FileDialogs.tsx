@@ -4,7 +4,7 @@ import { createNew, open, save } from '../../core/files';
 import { goBack } from '../../core/kept';
 import { useEditor, useValue } from '../context';
 import { StartCard } from '../StartCard';
-import { textOf } from '../reportPicture';
+import { openFile } from '../openFile';
 import { Dialog } from './Dialog';
 import { FileBrowser } from './FileBrowser';
 import { GalleryCards } from './GalleryCards';
@@ -116,11 +116,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
               onChange={(event) => {
                 const file = event.target.files?.[0];
                 event.target.value = ''; // the same file can be chosen again
-                if (!file) return;
-                textOf(file).then(
-                  (content) => take({ text: content, name: file.name.replace(/\.png$/i, '.dali.json') }),
-                  (error: unknown) => editor.report(error, t('It could not be opened')),
-                );
+                if (file) void openFile(editor, file).then((done) => done && onClose());
               }}
             />
           </div>
@@ -140,7 +136,8 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
   const { capabilities, file, title } = useValue(editor.session);
   const folder = useRef<Promise<string> | null>(null);
   const [name, setName] = useState(
-    file?.name ?? `${(title || 'pipeline').replace(/\.dali\.json$/, '').replace(/[^\w.-]+/g, '-')}.dali.json`,
+    file?.name ??
+      `${(title || 'pipeline').replace(/\.dali\.json$/, '').replace(/[^\p{L}\p{M}\p{N}_.-]+/gu, '-')}.dali.json`,
   );
   /** The path at which there is a file already: only this one is overwritten. */
   const [taken, setTaken] = useState<string | null>(null);

@@ -96,18 +96,18 @@ function linkNew(
   return document;
 }
 
-/** Adds from the palette by keyboard or double-click: continues what is selected, where that fits. */
-export function appendOperator(editor: Editor, name: string): string | null {
+/** Adds by keyboard, or by a double-click in the palette: continues what is selected, where that fits. */
+export function appendOperator(editor: Editor, name: string, options: { at?: Point } = {}): string | null {
   const facts = editor.facts;
   const operator = facts?.catalogue.operator(name);
   const selected = editor.selection.get().nodes;
   const last = editor.focusNode;
-  if (!facts || !operator || selected.size !== 1 || last === null) return addOperator(editor, name);
+  if (!facts || !operator || selected.size !== 1 || last === null) return addOperator(editor, name, options);
   const outputs = facts.catalogue.operator(facts.document.nodes[last]?.op)?.outputs.length ?? 0;
   const input = operator.inputs[0];
-  if (outputs === 0 || !input) return addOperator(editor, name);
+  if (outputs === 0 || !input) return addOperator(editor, name, options);
   const from = { node: last, output: 0 };
   const trial = edits.addNode(facts.document, { op: name }, { x: 0, y: 0 });
   const fits = canConnect({ ...facts, document: trial.document }, from, { node: trial.id, input: 0 });
-  return addOperator(editor, name, fits.ok ? { from } : {});
+  return addOperator(editor, name, fits.ok ? { ...options, from } : options);
 }

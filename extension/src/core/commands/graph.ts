@@ -18,7 +18,11 @@ function chosenGroup(editor: Editor): string | null {
 
 function quickSearch(editor: Editor): void {
   const pointer = editor.canvas?.pointer();
-  if (pointer) editor.prompts.patch({ quick: pointer });
+  const [after, ...others] = editor.selection.get().nodes;
+  if (!pointer) return;
+  editor.prompts.patch({
+    quick: { ...pointer, ...(after !== undefined && others.length === 0 ? { after } : {}) },
+  });
 }
 
 /** Whether all that is selected has a mark. */
@@ -35,7 +39,7 @@ export const GRAPH = inSection('Graph', [
   {
     id: 'search',
     label: msg('Add operator…'),
-    caption: msg('Search and place at the pointer'),
+    caption: msg('Search and place at the pointer, after the selected node where it fits'),
     keys: ['Tab', 'Mod+Space'],
     enabled: writable,
     run: quickSearch,

@@ -38,6 +38,21 @@ export const VIEW = inSection('View', [
   { id: 'zoom-in', label: msg('Zoom in'), keys: ['Mod+=', '+'], run: (editor) => editor.canvas?.zoom(1.25) },
   { id: 'zoom-out', label: msg('Zoom out'), keys: ['Mod+-', '-'], run: (editor) => editor.canvas?.zoom(0.8) },
   {
+    id: 'next-panel',
+    label: msg('Go to the next panel'),
+    caption: msg('From the toolbar to palette, canvas, tray and inspector; Esc goes to the canvas'),
+    keys: ['F6'],
+    whileWriting: true,
+    run: (editor) => editor.canvas?.walkPanels(1),
+  },
+  {
+    id: 'previous-panel',
+    label: msg('Go to the previous panel'),
+    keys: ['Shift+F6'],
+    whileWriting: true,
+    run: (editor) => editor.canvas?.walkPanels(-1),
+  },
+  {
     id: 'next-problem',
     label: msg('Go to next problem'),
     keys: ['F8'],
