@@ -18,6 +18,7 @@ import { IconButton } from './controls/buttons';
 import { FamilyIcon, Icon } from './icons';
 import { Port } from './Port';
 import { CardBody, CardMessage, DeviceMark, Foot, Glance, Title } from './NodeParts';
+import { halves } from '../core/values';
 import { t } from '../core/language';
 import './NodeCard.css';
 
@@ -189,13 +190,7 @@ function Heading({ id, node, operator, color, far }: HeadingProperties) {
   return (
     <>
       <FamilyIcon family={operator?.family ?? 'plain'} color={color} />
-      {far ? (
-        <span className="card-title ellipsis" title={id}>
-          {id.replaceAll('_', '_\u200b')}
-        </span>
-      ) : (
-        <Title id={id} op={node.op} />
-      )}
+      {far ? <FarTitle name={id} /> : <Title id={id} op={node.op} />}
       {definitionName(node.op) !== null && !far && (
         <IconButton
           icon="fit"
@@ -218,6 +213,21 @@ function Heading({ id, node, operator, color, far }: HeadingProperties) {
         </span>
       )}
     </>
+  );
+}
+
+/** A name in one line or two: where it is too long it is cut in the middle, as ends tell names apart. */
+function FarTitle({ name }: { name: string }) {
+  const [begin, end] = halves(name);
+  return (
+    <span className="card-title" title={name}>
+      <span className="ellipsis">{begin}</span>
+      {end !== '' && (
+        <span className="ellipsis end">
+          <bdi>{end}</bdi>
+        </span>
+      )}
+    </span>
   );
 }
 

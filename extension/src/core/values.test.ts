@@ -9,6 +9,7 @@ import {
   formatShape,
   formatTime,
   formatValue,
+  halves,
   specialText,
   tidy,
   describeBatch,
@@ -129,5 +130,17 @@ describe('describeBatch', () => {
     const lost = { ...pictures, batch: 2, shapes: [[300, 451, 3], []], lost: [null, 'damaged'] };
     expect(describeBatch(lost)).toBe('1 picture, 451 × 300 (1 failed)');
     expect(describeBatch({ ...lost, shapes: [[], []], lost: ['a', 'b'] })).toBe('0 samples (2 failed)');
+  });
+});
+
+describe('a name in two parts', () => {
+  it('is divided between words, near its middle', () => {
+    expect(['brightness_contrast', 'crop_mirror_normalize', 'flip_0_13', 'reader', '_'].map(halves)).toEqual([
+      ['brightness_', 'contrast'],
+      ['crop_mirror_', 'normalize'],
+      ['flip_', '0_13'],
+      ['reader', ''],
+      ['_', ''],
+    ]);
   });
 });

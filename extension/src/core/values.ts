@@ -260,3 +260,11 @@ export function describeRange(argument: ArgumentDeclaration): string | null {
   if (maximum != null) return t('%1 or less', formatNumber(maximum));
   return null;
 }
+
+/** A name in two parts: after the underscore or the full stop that is nearest to its middle. */
+export function halves(name: string): [string, string] {
+  const middle = name.length / 2;
+  const ends = [...name.matchAll(/[_.](?=.)/g)].map(({ index }) => index + 1);
+  const at = ends.sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle))[0] ?? name.length;
+  return [name.slice(0, at), name.slice(at)];
+}
