@@ -152,12 +152,21 @@ class Workspace:
             return self._datasets
 
     def beside(self) -> Self:
-        """The session of a second graph beside this one: at first a copy, with the same files and permissions."""
+        """The session of a second graph beside this one, with the same files and permissions.
+
+        At first it is a copy, or what was not saved there the last time.
+        """
         with self.lock:
             if self._beside is None:
+                kept = self.store.recovery
+                recovery = None if kept is None else Recovery(kept.folder, beside=True)
+                found = None if recovery is None else recovery.take()
+                document, file, title = found or (copy.deepcopy(self.store.document), None, f"{self.store.title} (copy)")
                 self._beside = type(self)(
-                    copy.deepcopy(self.store.document),
-                    title=f"{self.store.title} (copy)",
+                    document,
+                    title=title,
+                    file=file,
+                    recovery=recovery,
                     root=self.store.root,
                     samples=list(self.samples.values()),
                     gallery=list(self.gallery_samples.values()),
@@ -165,6 +174,7 @@ class Workspace:
                     permissions=self.store.permissions,
                 )
                 self._beside.store.seed_like = self.store
+                self._beside.store.dirty = found is not None
             return self._beside
 
     # --- connections ----------------------------------------------------------------------------------------------

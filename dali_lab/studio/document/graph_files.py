@@ -101,7 +101,19 @@ def document_of(content: bytes, pipeline: str | None = None) -> Document:
     except DocumentError:
         raise
     except DaliLabError as error:
-        raise DocumentError(sentence(error.message), "unreadable") from error
+        said = _NEITHER if form is None or (form.binary and _is_text(content)) else sentence(error.message)
+        raise DocumentError(said, "unreadable") from error
+
+
+_NEITHER = "This is neither a graph nor a Python program that defines a pipeline."
+
+
+def _is_text(content: bytes) -> bool:
+    """Whether people can read a content: serialized pipelines and pictures have control characters."""
+    try:
+        return not any(letter < " " and not letter.isspace() for letter in content.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
 
 
 def over_samples(document: Document) -> Document:

@@ -25,17 +25,25 @@ class Recovery:
     ----------
     folder
         Where such files are.
+    beside
+        The work is that of a second graph beside another one.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, beside: bool = False) -> None:
         self.folder = folder or cache_folder() / "recovery"
+        self.beside = beside
         self.path = self.folder / f"{os.getpid()}-{time.time_ns() % 10**9:09d}{SUFFIX}"
 
     def keep(self, document: Document, file: Path | None, title: str) -> None:
         """Write unsaved work; a failure must not disturb editing."""
         kept = {
             **document,
-            "recovered": {"file": None if file is None else str(file), "title": title, "process": os.getpid()},
+            "recovered": {
+                "file": None if file is None else str(file),
+                "title": title,
+                "process": os.getpid(),
+                "beside": self.beside,
+            },
         }
         try:
             refuse_secrets_in(document)
@@ -50,16 +58,24 @@ class Recovery:
             self.path.unlink()
 
     def take(self) -> tuple[Document, Path | None, str] | None:
-        """Take over the newest unsaved work of a process that has ended; `None` if there is none."""
+        """Take over the newest unsaved work of a process that has ended; `None` if there is none.
+
+        A second graph comes back beside the other one, or in its place where that was saved.
+        """
         try:
             found = sorted(self.folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
         except OSError:
             return None
+        return self._take(found, beside=self.beside) or (None if self.beside else self._take(found, beside=True))
+
+    def _take(self, found: list[Path], *, beside: bool) -> tuple[Document, Path | None, str] | None:
         for path in found:
             try:
                 raw = json.loads(path.read_text("utf-8"))
                 about = raw.pop("recovered")
                 process = int(about["process"])
+                if bool(about.get("beside")) != beside:
+                    continue
                 document = checked(raw)
             except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 continue

@@ -234,9 +234,12 @@ class Store:
             path += SUFFIX
         place = self.resolve(path, write=True)
         known = self.file is not None and _same_file(place, self.file)
-        self._stamp = save_document(
-            self.document, place, self.permissions.root(place), self._stamp, known=known, overwrite=overwrite
-        )
+        try:
+            self._stamp = save_document(
+                self.document, place, self.permissions.root(place), self._stamp, known=known, overwrite=overwrite
+            )
+        except OSError as error:
+            raise DocumentError(f"The file cannot be written: {error.strerror or error}.") from error
         self.file = place
         self.title = title_of(place.name)
         self.dirty = False

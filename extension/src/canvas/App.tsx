@@ -19,6 +19,7 @@ import type { DialogName, Editor } from '../core/editor';
 import { open } from '../core/files';
 import { fold } from '../core/folding';
 import type { Value } from '../core/observable';
+import { holdsGraph } from '../core/pasted';
 import { isWriting } from '../core/writing';
 import { Canvas } from './Canvas';
 import { EditorContext, useEditor, useHint, usePanels, useValue } from './context';
@@ -186,7 +187,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
       const text = event.clipboardData.getData('text/plain');
       event.preventDefault();
       if (parseClip(text) ?? text.trim() === '') paste(editor, text, editor.canvas?.pointer().place);
-      else if (/"dali-lab\/graph"|pipeline_def/.test(text)) void open(editor, { text });
+      else if (holdsGraph(text)) void open(editor, { text });
       else if (!paste(editor, null, editor.canvas?.pointer().place))
         editor.notify(
           'info',

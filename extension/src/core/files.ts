@@ -5,8 +5,10 @@ import { keep, unsaved } from './kept';
 import type { OpenRequest, Program } from './state';
 import type { Consent, Exported, FileInfo, Listing, Opened } from './protocol';
 import { t } from './language';
+import { sourceOf } from './pasted';
 
-export async function open(editor: Editor, request: OpenRequest): Promise<boolean> {
+export async function open(editor: Editor, asked: OpenRequest): Promise<boolean> {
+  const request = 'text' in asked ? { ...asked, text: sourceOf(asked.text) } : asked;
   try {
     if (await editor.host.open?.(request)) return true;
     const opened = await editor.connection.call<Opened>('open', request);

@@ -17,15 +17,20 @@ export function SurpriseView() {
   const [surprise, setSurprise] = useState<Surprise | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [first, setFirst] = useState(0);
+  const [searching, setSearching] = useState(false);
   const again = useCallback(() => {
-    model.surprise().then(
-      (found) => {
-        setSurprise(found);
-        setProblem(null);
-        setFirst((before) => before + 1);
-      },
-      (error: unknown) => setProblem((error as Error).message),
-    );
+    setSearching(true);
+    model
+      .surprise()
+      .then(
+        (found) => {
+          setSurprise(found);
+          setProblem(null);
+          setFirst((before) => before + 1);
+        },
+        (error: unknown) => setProblem((error as Error).message),
+      )
+      .finally(() => setSearching(false));
   }, [model]);
   useEffect(again, [again]);
   const base = surprise ? { graph: surprise.graph, before_edge: surprise.before, first } : null;
@@ -39,11 +44,18 @@ export function SurpriseView() {
     },
   );
   const variant = main.drawn?.variants[0];
+  const working = searching || main.working;
   return (
     <div className="gallery-page" data-testid="gallery-surprise" data-seed={surprise?.seed ?? ''}>
       <div className="entry-main">
         {variant?.problem != null && <p className="problem error">{variant.problem}</p>}
-        <div className="stage-row">
+        <div className="stage-row" data-working={working}>
+          {working && !variant && (
+            <div className="gallery-empty line muted" role="status">
+              <progress aria-label={t('Surprise')} />
+              {searching ? t('Putting a graph together…') : t('Drawing it…')}
+            </div>
+          )}
           {variant && (
             <Split before={variant.before?.images[0] ?? null} after={variant.after[0]?.images[0] ?? null} />
           )}
@@ -85,9 +97,14 @@ export function SurpriseView() {
           )}
         </p>
         <div className="entry-actions">
-          <Button className="primary" data-action="surprise" onClick={again}>
+          <Button
+            className="primary"
+            data-action="surprise"
+            aria-busy={working}
+            onClick={() => !searching && again()}
+          >
             <Icon name="dice" size={14} />
-            {t('Another one')}
+            {working ? t('Working…') : t('Another one')}
           </Button>
           <Button
             data-action="open-in-editor"

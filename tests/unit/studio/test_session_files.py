@@ -201,6 +201,25 @@ def test_recovery_goes_when_saved(open_session: Open, folder: Path, tmp_path: Pa
     assert not recovery.path.exists()
 
 
+def test_a_second_graph_that_was_not_saved_comes_back_beside_the_first(
+    open_session: Open, folder: Path, tmp_path: Path
+) -> None:
+    session = open_session(document(folder), recovery=Recovery(tmp_path / "kept"))
+    for each, name in ((session, "first"), (session.beside(), "second")):
+        Client(each).call("edit", base=1, changes={"nodes": {name: FLIP}})
+    session.close()
+    again = Recovery(tmp_path / "kept")
+    first = again.take()
+    assert first is not None and "first" in first[0]["nodes"]
+    again.forget()
+    session = open_session(first[0], recovery=again)
+    second = session.beside().store
+    assert "second" in second.document["nodes"] and second.dirty
+    session.close()
+    alone = Recovery(tmp_path / "kept").take()
+    assert alone is not None and "second" in alone[0]["nodes"], "alone it comes in the place of the first"
+
+
 def test_damaged_recovery_files_are_passed_over(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     folder.mkdir()
