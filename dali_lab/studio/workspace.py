@@ -161,7 +161,11 @@ class Workspace:
                 kept = self.store.recovery
                 recovery = None if kept is None else Recovery(kept.folder, beside=True)
                 found = None if recovery is None else recovery.take()
-                document, file, title = found or (copy.deepcopy(self.store.document), None, f"{self.store.title} (copy)")
+                document, file, title = found or (
+                    copy.deepcopy(self.store.document),
+                    None,
+                    f"{self.store.title} (copy)",
+                )
                 self._beside = type(self)(
                     document,
                     title=title,

@@ -111,7 +111,7 @@ _NEITHER = "This is neither a graph nor a Python program that defines a pipeline
 def _is_text(content: bytes) -> bool:
     """Whether people can read a content: serialized pipelines and pictures have control characters."""
     try:
-        return not any(letter < " " and not letter.isspace() for letter in content.decode("utf-8"))
+        return all(letter >= " " or letter.isspace() for letter in content.decode("utf-8"))
     except UnicodeDecodeError:
         return False
 
