@@ -78,7 +78,7 @@ class File(ListReader):
                 )
             if len(values["labels"]) != len(values["files"]):
                 raise ArgumentError(
-                    f"has {len(values['labels'])} labels for {len(values['files'])} files", argument="labels"
+                    f"Provided {len(values['labels'])} labels for {len(values['files'])} files", argument="labels"
                 )
         super().verify(values, connected, inputs)
 

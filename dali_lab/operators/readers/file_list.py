@@ -124,7 +124,7 @@ def find_unlabelled(
         except OSError as error:
             raise ArgumentError(f"cannot read '{file_list}': {_reason(error)}", argument="file_list") from error
         if not files:
-            raise ArgumentError(f"'{file_list}' has no lines", argument="file_list")
+            raise ArgumentError(f"No files found: '{file_list}' has no lines", argument="file_list")
         file_root = folder_of(file_list) if file_root is None else file_root
         file_list = None
     return find_files(
@@ -149,7 +149,7 @@ def _check(
     if files is not None and len(files) == 0:
         raise ArgumentError("``files`` specified an empty list", argument="files")
     if files is not None and labels is not None and len(labels) != len(files):
-        raise ArgumentError(f"there are {len(labels)} labels for {len(files)} files", argument="labels")
+        raise ArgumentError(f"Provided {len(labels)} labels for {len(files)} files", argument="labels")
     if file_list == "":
         raise ArgumentError("is an empty name", argument="file_list")
     for name, filters in (("file_filters", file_filters), ("dir_filters", dir_filters)):
@@ -191,7 +191,7 @@ def _read_list(file_list: str) -> tuple[list[str], list[int]]:
         names.append(os.fsdecode(parts[0]))
         labels.append(label)
     if not names:
-        raise ArgumentError(f"'{file_list}' has no lines", argument="file_list")
+        raise ArgumentError(f"No files found: '{file_list}' has no lines", argument="file_list")
     return names, labels
 
 
@@ -218,8 +218,8 @@ def _search(
     if not names:
         if not folders and label_folders:
             what = "matches 'dir_filters'" if match_folder is not None else "is in it: each class needs one"
-            raise ArgumentError(f"'{root}' has no files to read, because no folder {what}", argument="file_root")
-        raise ArgumentError(f"no file in '{root}' matches 'file_filters'", argument="file_root")
+            raise ArgumentError(f"No files found in '{root}', because no folder {what}", argument="file_root")
+        raise ArgumentError(f"No files found: none in '{root}' matches 'file_filters'", argument="file_root")
     return names, labels if label_folders else [0] * len(names)
 
 

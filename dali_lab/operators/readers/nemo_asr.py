@@ -124,9 +124,11 @@ class NemoAsr(ListReader):
         low, high = (float(np.float32(self.value(name))) for name in ("min_duration", "max_duration"))
         for manifest in self.value("manifest_filepaths"):
             self._entries += read_manifest(manifest, low, high, read_text=self.value("read_text"))
+        if not self.value("manifest_filepaths"):
+            raise self.fail("``manifest_filepaths`` can not be empty", "manifest_filepaths")
         if not self._entries:
             names = ", ".join(shown(str(manifest)) for manifest in self.value("manifest_filepaths"))
-            raise self.fail(f"no line of {names} names a sound that may be read", "manifest_filepaths")
+            raise self.fail(f"No files found: no line of {names} names a sound that may be read", "manifest_filepaths")
         self._paths = Paths([entry.path for entry in self._entries])
         return len(self._entries)
 

@@ -152,7 +152,7 @@ def test_without_labels_from_folders(root: str) -> None:
         ({"file_root": __file__}, "file_root", "a file, not a folder"),
         ({"file_root": "ROOT/empty"}, "file_root", "no folder is in it"),
         ({"file_root": "ROOT", "dir_filters": ["nothing"]}, "file_root", "no folder matches 'dir_filters'"),
-        ({"file_root": "ROOT", "file_filters": ["*.nothing"]}, "file_root", "no file .* matches"),
+        ({"file_root": "ROOT", "file_filters": ["*.nothing"]}, "file_root", "No files found: none in .* matches"),
         ({"file_root": "ROOT", "file_filters": []}, "file_filters", "empty"),
         ({"file_root": "ROOT", "dir_filters": []}, "dir_filters", "empty"),
         ({"file_list": ""}, "file_list", "empty name"),

@@ -82,7 +82,7 @@ class Webdataset(ListReader):
         super().verify(values, connected, inputs)
         paths, indices, ext, dtypes = (values.get(name) for name in ("paths", "index_paths", "ext", "dtypes"))
         if paths is not None and not paths:
-            raise ArgumentError("is an empty list", argument="paths")
+            raise ArgumentError("is an empty list: No webdataset archives provided", argument="paths")
         if ext is not None and not ext:
             raise ArgumentError("is an empty list", argument="ext")
         if paths and indices and len(indices) != len(paths):

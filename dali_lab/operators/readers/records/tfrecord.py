@@ -111,6 +111,8 @@ class TFRecord(ListReader):
                     "takes a dictionary of names and features", operator=cls.name, argument="features"
                 )
             return super().python_call(record, inputs, kwargs)
+        if not features:
+            raise ArgumentError("names no features", operator=cls.name, argument="features")
         for name, feature in features.items():
             if not isinstance(feature, (tfrecord.Feature, str)) or not isinstance(name, str):
                 raise ArgumentTypeError(
