@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from threading import Semaphore
 from typing import TypeVar
 
 from dali_lab.io.remote.store import Found, Info, Kind, StoreError, Unchanged
@@ -51,6 +52,9 @@ class AnyStore:
             (found[name] for name in ("ETag", "etag", "mtime", "LastModified", "created") if found.get(name)), ""
         )
         return Info(size, f"{tag} {size}")
+
+    def small(self, keys: Sequence[str], slots: Semaphore) -> Iterator[tuple[int, tuple[memoryview, Info] | None]]:
+        return ((index, None) for index in range(len(keys)))
 
     def get(self, key: str, start: int, count: int, unless: str = "") -> tuple[memoryview, Info]:
         def read() -> tuple[memoryview, Info]:

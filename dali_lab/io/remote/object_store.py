@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from threading import Semaphore
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
+from dali_lab.io.remote.small_objects import SmallObjects
 from dali_lab.io.remote.store import Found, Info, Kind, StoreError, Unchanged
 
 T = TypeVar("T")
@@ -55,6 +58,7 @@ class ObjectStore:
         self._signed = True
         # A whole file of a web server is asked for as a range: only answers to ranges tell whether they are whole.
         self._as_range = scheme in ("http", "https")
+        self._small: SmallObjects | None = None
         self._store = self._open()
 
     def _open(self) -> Any:
@@ -69,10 +73,12 @@ class ObjectStore:
         # Attempts are repeated by our own code, which can be asked to stop and renews credentials.
         common: Any = {"client_options": client, "retry_config": {"max_retries": 0}}
         if self._scheme in ("s3", "s3a"):
-            from dali_lab.io.remote.aws import settings
+            from dali_lab.io.remote.aws import address, settings, signer
 
             found = settings(self._bucket)
             self._signed = "skip_signature" not in found
+            server, folder = address(self._bucket, found)
+            self._small = SmallObjects(server, folder, signer(urlsplit(server).netloc, found), self._timeout, _WHOLE)
             return stores.S3Store(self._bucket, **found, **common)
         if self._scheme in ("gs", "gcs"):
             found = _google_settings()
@@ -80,10 +86,15 @@ class ObjectStore:
             return stores.GCSStore(self._bucket, **found, **common)
         if self._scheme in ("az", "adl", "abfs", "abfss"):
             return stores.AzureStore.from_url(f"{self._scheme}://{self._bucket}", **common)
-        return stores.HTTPStore.from_url(f"{self._scheme}://{self._bucket}", **common)
+        self._small = SmallObjects(self._place, "/", lambda target: "", self._timeout, _WHOLE)
+        return stores.HTTPStore.from_url(self._place, **common)
 
     def renew(self) -> None:
         self._store = self._open()
+
+    def small(self, keys: Sequence[str], slots: Semaphore) -> Iterator[tuple[int, tuple[memoryview, Info] | None]]:
+        _check_process()
+        return ((index, None) for index in range(len(keys))) if self._small is None else self._small.read(keys, slots)
 
     def info(self, key: str) -> Info:
         import obstore
@@ -231,14 +242,7 @@ class ObjectStore:
         return links(page(address, self._timeout), address)
 
     def _tried(self, work: Callable[[], T]) -> T:
-        global _process
-        _process = _process or os.getpid()
-        if _process != os.getpid():
-            raise StoreError(
-                Kind.WRONG,
-                "this process was forked from one that had read remote files, whose connections it cannot use:"
-                " start worker processes by 'spawn' or 'forkserver'",
-            )
+        _check_process()
         try:
             return work()
         except (StoreError, Unchanged):
@@ -295,6 +299,17 @@ class ObjectStore:
                 " docs/how-to/object-stores.md for where they are looked for"
             )
         return f"{self._place} denies it{said}: the credentials found have no right to read it"
+
+
+def _check_process() -> None:
+    global _process
+    _process = _process or os.getpid()
+    if _process != os.getpid():
+        raise StoreError(
+            Kind.WRONG,
+            "this process was forked from one that had read remote files, whose connections it cannot use:"
+            " start worker processes by 'spawn' or 'forkserver'",
+        )
 
 
 def _info(meta: Any) -> Info:

@@ -7,12 +7,12 @@ import functools
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from dali_lab.io.locations import canonical, is_remote
 from dali_lab.io.remote import cache
-from dali_lab.io.remote.requests import begin
+from dali_lab.io.remote.requests import begin, small
 from dali_lab.io.remote.store import Info, Kind, StoreError
 from dali_lab.io.roots import limited, reach
 from dali_lab.model.waiting import wait_for
@@ -28,6 +28,8 @@ _MOST_AHEAD = 512
 """Parts that are requested ahead at most, and their bytes."""
 _MOST_BYTES = 384 << 20
 _FIRST_GUESS = 128 << 10
+_TOGETHER = 32
+"""Small objects that a thread requests together."""
 
 
 class Part(NamedTuple):
@@ -156,8 +158,39 @@ class FileParts:
         finish()
         if sent:
             self._under_way.update(sent)
-            begin([functools.partial(self._fulfil, request) for request in sent], urgent=urgent)
+            begin(self._works(sent), urgent=urgent)
         return [result[index] for index in range(len(parts))]
+
+    def _works(self, sent: Sequence[_Request]) -> list[Callable[[], None]]:
+        """The work of threads: whole objects in groups, all else one by one."""
+        works: list[Callable[[], None]] = []
+        together = []
+        for request in sent:
+            if request.count == WHOLE and not cache.limit() and is_remote(self._names[request.file]):
+                together.append(request)
+            else:
+                works.append(functools.partial(self._fulfil, request))
+        groups = (together[first : first + _TOGETHER] for first in range(0, len(together), _TOGETHER))
+        return works + [functools.partial(self._fulfil_together, group) for group in groups]
+
+    def _fulfil_together(self, group: Sequence[_Request]) -> None:
+        """Read small objects; each that takes more goes to a thread of its own."""
+        wanted = [request for request in group if request.result is None and not self._closed]
+        left = set(group).difference(wanted)
+        for request in wanted:
+            request.begun = True
+        try:
+            for index, found in small([self._names[request.file] for request in wanted]):
+                request = wanted[index]
+                known = None if self._known is None else self._known[request.file]
+                if found is None or (known is not None and found[1].version != known.version):
+                    left.add(request)
+                else:
+                    request.finish(found[0])
+                    self._under_way.discard(request)
+        except BaseException:  # it is found again, and explained, for each of them
+            left.update(request for request in wanted if request.result is None)
+        begin([functools.partial(self._fulfil, request) for request in left], urgent=True)
 
     def _fulfil(self, request: _Request) -> None:
         request.begun = True

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
+import operator
 import os
 import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError, wait
 from typing import TypeVar
 
 from dali_lab.io.locations import bucket_and_key, canonical, credentials_in
-from dali_lab.io.remote.store import Kind, Store, StoreError
+from dali_lab.io.remote.store import Info, Kind, Store, StoreError
 from dali_lab.model.errors import DaliLabError
 from dali_lab.model.extras import require
 from dali_lab.model.waiting import wait_for
@@ -121,6 +123,19 @@ def _need(package: str) -> None:
         raise StoreError(Kind.WRONG, error.message) from None
 
 
+def small(urls: Sequence[str]) -> Iterator[tuple[int, tuple[memoryview, Info] | None]]:
+    """Whole objects, requested together, and what they are, each with the index of its URL, as they come.
+
+    `None` stands for one that takes a request of its own.
+    """
+    first = 0
+    for store, group in itertools.groupby(map(store_of, urls), operator.itemgetter(0)):
+        keys = [key for _, key in group]
+        for index, found in store.small(keys, _process().slots):
+            yield first + index, found
+        first += len(keys)
+
+
 def tried(url: str, work: Callable[[Store, str], T], stopped: Callable[[], bool] = bool) -> T:
     """The result of a request, which is repeated while its error may pass.
 
@@ -149,11 +164,13 @@ def tried(url: str, work: Callable[[Store, str], T], stopped: Callable[[], bool]
 
 def _tried(url: str, work: Callable[[Store, str], T], stopped: Callable[[], bool]) -> T:
     store, key = store_of(url)
+    slots = _process().slots
     renewed = False
     attempt = 1
     while True:
         try:
-            return work(store, key)
+            with slots:
+                return work(store, key)
         except StoreError as error:
             if error.kind is Kind.EXPIRED and not renewed:
                 renewed = True
@@ -170,9 +187,16 @@ def _tried(url: str, work: Callable[[Store, str], T], stopped: Callable[[], bool
 
 
 class _Threads:
-    """Threads for requests; what is waited for goes before what is read ahead."""
+    """Threads for requests; what is waited for goes before what is read ahead.
+
+    Attributes
+    ----------
+    slots
+        One is held for each request that is under way.
+    """
 
     def __init__(self) -> None:
+        self.slots = threading.Semaphore(most_requests())
         self._work: deque[Callable[[], object]] = deque()
         self._arrived = threading.Condition()
         self._count = self._idle = 0
@@ -204,14 +228,21 @@ class _Threads:
 _threads: tuple[int, _Threads] | None = None
 
 
+def _process() -> _Threads:
+    """The threads of this process."""
+    global _threads
+    found = _threads
+    if found is None or found[0] != os.getpid():
+        with _opening:
+            if _threads is None or _threads[0] != os.getpid():
+                _threads = os.getpid(), _Threads()
+            found = _threads
+    return found[1]
+
+
 def begin(works: Sequence[Callable[[], object]], *, urgent: bool) -> None:
     """Run requests, which raise nothing, on the process's threads for them; urgent ones go before the others."""
-    global _threads
-    with _opening:
-        if _threads is None or _threads[0] != os.getpid():
-            _threads = os.getpid(), _Threads()
-        threads = _threads[1]
-    threads.begin(works, urgent)
+    _process().begin(works, urgent)
 
 
 def submit(work: Callable[[], T]) -> Future[T]:

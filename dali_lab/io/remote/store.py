@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
+from threading import Semaphore
 from typing import NamedTuple, Protocol
 
 from dali_lab.io.locations import shown
@@ -92,6 +93,18 @@ class Store(Protocol):
 
     def info(self, key: str) -> Info:
         """Size and version of an object."""
+        ...
+
+    def small(self, keys: Sequence[str], slots: Semaphore) -> Iterator[tuple[int, tuple[memoryview, Info] | None]]:
+        """Whole objects, requested together, and what they are, each with the index of its key, as they come.
+
+        `None` stands for one that is left to :meth:`get`.
+
+        Parameters
+        ----------
+        slots
+            One is held for each request.
+        """
         ...
 
     def get(self, key: str, start: int, count: int, unless: str = "") -> tuple[memoryview, Info]:
