@@ -78,20 +78,39 @@ class Epochs:
         return first, count, 0
 
 
-def blocks(pieces: Sequence[Piece], size: int) -> list[list[Piece]]:
-    """Pieces in groups of `size`, the last one perhaps smaller."""
-    return [list(pieces[first : first + size]) for first in range(0, len(pieces), size)]
+def tasks(pieces: Sequence[Piece], least: int, most: int, at_once: int) -> list[list[Piece]]:
+    """Pieces in groups, each for a task: large ones first, smaller ones at the end, so that all machines end together.
 
-
-def blocks_of_rank(
-    pieces: Sequence[Piece], size: int, rank: int, ranks: int, policy: LastBatchPolicy
-) -> list[list[Piece]]:
-    """The blocks of one rank: all ranks get the same number of batches, and no batch goes to two of them.
-
-    Blocks are dealt in turn; the batches behind the last full round are dealt evenly. Where these are fewer than a
-    batch for each rank, `policy` decides: ``FILL`` gives the last batch to the ranks without one again, ``PARTIAL``
-    gives them an empty batch, ``DROP`` leaves the batches out.
+    Parameters
+    ----------
+    least, most
+        Pieces in a group; the last one may have fewer.
+    at_once
+        Tasks that run at the same time.
     """
+    found = []
+    at = 0
+    while at < len(pieces):
+        size = _within((len(pieces) - at) // (2 * at_once), least, most)
+        found.append(list(pieces[at : at + size]))
+        at += size
+    return found
+
+
+def _within(size: int, least: int, most: int) -> int:
+    return min(max(size, least), most)
+
+
+def tasks_of_rank(
+    pieces: Sequence[Piece], least: int, most: int, at_once: int, rank: int, ranks: int, policy: LastBatchPolicy
+) -> list[list[Piece]]:
+    """The tasks of one rank: all ranks get the same number of batches, and no batch goes to two of them.
+
+    Groups of batches are dealt in turn; the batches behind the last full round are dealt evenly. Where these are fewer
+    than a batch for each rank, `policy` decides: ``FILL`` gives the last batch to the ranks without one again,
+    ``PARTIAL`` gives them an empty batch, ``DROP`` leaves the batches out.
+    """
+    size = _within(len(pieces) // (8 * max(at_once, ranks)), least, most)
     rounds = len(pieces) // (size * ranks)
     mine = [list(pieces[(turn * ranks + rank) * size :][:size]) for turn in range(rounds)]
     left = pieces[rounds * ranks * size :]

@@ -14,7 +14,7 @@ from dali_lab.interop.ray.engines import POSITION
 from dali_lab.interop.ray.failures import explaining
 from dali_lab.interop.ray.progress import merged
 from dali_lab.interop.ray.share import Context, Rest, Share, set_share, share_of
-from dali_lab.interop.ray.tables import Samples, to_samples
+from dali_lab.interop.ray.tables import Samples, joined, to_samples
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, DaliLabError
 
 if TYPE_CHECKING:
@@ -61,16 +61,31 @@ class BatchIterator:
         self._begin()
         given = 0
         last: dict[str, Samples] | None = None
-        for table in self._tables():
-            for number, samples in _parts(table):
-                self._note(number)
-                given += 1
-                last = samples
-                yield self._converted(samples, number)
+        for number, samples in self._batches():
+            self._note(number)
+            given += 1
+            last = samples
+            yield self._converted(samples, number)
         if self._share is not None and self._share.ranks > 1 and last is not None:
             for _ in range(self._share.steps(self._epoch) - given):
                 yield self._converted({name: values[:0] for name, values in last.items()}, None)
         self._ended = True
+
+    def _batches(self) -> Iterator[tuple[int | None, dict[str, Samples]]]:
+        """The batches with their numbers; those that came in several blocks are put together."""
+        rows = self._share.rows(self._epoch) if self._share is not None else {}
+        begun: dict[int, list[dict[str, Samples]]] = {}
+        for table in self._tables():
+            for number, samples in _parts(table):
+                if number is None:
+                    yield None, samples
+                    continue
+                parts = begun.setdefault(number, [])
+                parts.append(samples)
+                if sum(len(next(iter(part.values()))) for part in parts) >= rows.get(number, 0):
+                    yield number, _together(begun.pop(number))
+        for number, parts in begun.items():
+            yield number, _together(parts)
 
     def _tables(self) -> Iterator[Table]:
         """The blocks; errors are those of the pipeline, or say what is wrong with the cluster."""
@@ -193,6 +208,10 @@ def with_share(dataset: Dataset, rank: int = 0, ranks: int = 1) -> Dataset:
     if share is not None:
         set_share(made.context, share, rank=rank, ranks=ranks, positions=True)
     return made
+
+
+def _together(parts: list[dict[str, Samples]]) -> dict[str, Samples]:
+    return {name: joined([part[name] for part in parts]) for name in parts[0]} if len(parts) > 1 else parts[0]
 
 
 def _parts(table: Table) -> Iterator[tuple[int | None, dict[str, Samples]]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from dali_lab.interop.ray.epochs import Epochs, Piece, blocks, blocks_of_rank
+from dali_lab.interop.ray.epochs import Epochs, Piece, tasks, tasks_of_rank
 from dali_lab.interop.ray.progress import Progress
 from dali_lab.interop.ray.tables import Samples
 
@@ -27,8 +27,10 @@ class Share:
         Where epochs begin and end.
     progress
         Where the first execution of the dataset goes on; it gives the number of the first epoch.
-    size
-        Batches in a block.
+    least, most
+        Batches in a task.
+    at_once
+        Tasks that the cluster can run at the same time.
     rank, ranks
         The rank that reads it, and the number of ranks.
     positions
@@ -41,7 +43,9 @@ class Share:
 
     epochs: Epochs
     progress: Progress
-    size: int
+    least: int
+    most: int
+    at_once: int
     rank: int = 0
     ranks: int = 1
     positions: bool = False
@@ -52,17 +56,22 @@ class Share:
         """The epoch that an execution of the dataset reads."""
         return self.progress.epoch + execution if self.at is None else self.at
 
-    def blocks(self, epoch: int) -> list[list[Piece]]:
-        """The batches of an epoch that are still to be delivered, block by block."""
+    def tasks(self, epoch: int) -> list[list[Piece]]:
+        """The batches of an epoch that are still to be delivered, task by task."""
         found = self.epochs.pieces(epoch)
         left = [piece for piece in found if epoch != self.progress.epoch or piece.batch not in self.progress]
         if self.ranks == 1:
-            return blocks(left, self.size)
-        return blocks_of_rank(left, self.size, self.rank, self.ranks, self.epochs.policy)
+            return tasks(left, self.least, self.most, self.at_once)
+        sizes = self.least, self.most, self.at_once
+        return tasks_of_rank(left, *sizes, self.rank, self.ranks, self.epochs.policy)
 
     def steps(self, epoch: int) -> int:
-        """The number of batches that :meth:`blocks` holds, the same for all ranks."""
-        return sum(map(len, self.blocks(epoch)))
+        """The number of batches that :meth:`tasks` holds, the same for all ranks."""
+        return sum(map(len, self.tasks(epoch)))
+
+    def rows(self, epoch: int) -> dict[int, int]:
+        """The rows of each batch of an epoch, by its number."""
+        return {piece.batch: piece.rows for task in self.tasks(epoch) for piece in task}
 
 
 class Context(Protocol):

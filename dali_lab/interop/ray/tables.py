@@ -34,6 +34,16 @@ def samples_of(output: TensorList) -> Samples:
     return ragged
 
 
+def bytes_of(samples: Samples) -> int:
+    """The bytes of all samples."""
+    return samples.nbytes if samples.dtype != object else sum(sample.nbytes for sample in samples)
+
+
+def joined(parts: Sequence[Samples]) -> Samples:
+    """Samples of one batch that came in several parts."""
+    return np.concatenate(_of_one_kind(parts)) if len(parts) > 1 else parts[0]
+
+
 def column(samples: Samples) -> Array:
     """Samples as a column; arrays of one shape are not copied."""
     from ray.data.extensions import ArrowTensorArray, ArrowVariableShapedTensorArray
@@ -57,9 +67,14 @@ def block(parts: Sequence[Mapping[str, Samples]]) -> Table:
 
 def _alike(parts: Sequence[Samples]) -> list[Array]:
     """Columns of one type: where shapes differ between batches, each sample keeps its own."""
+    return [column(part) for part in _of_one_kind(parts)]
+
+
+def _of_one_kind(parts: Sequence[Samples]) -> Sequence[Samples]:
+    """Arrays of one shape, or arrays of arrays where shapes differ between the parts."""
     if len({part.shape[1:] if part.dtype != object else None for part in parts}) > 1:
-        parts = [part if part.dtype == object else _apart(part) for part in parts]
-    return [column(part) for part in parts]
+        return [part if part.dtype == object else _apart(part) for part in parts]
+    return parts
 
 
 def _apart(samples: Samples) -> Samples:

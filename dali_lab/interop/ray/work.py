@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import ray
@@ -13,14 +13,16 @@ from dali_lab.interop.ray.engines import KEPT, POSITION, Run, engine
 from dali_lab.interop.ray.recipe import Recipe
 from dali_lab.interop.ray.rows import RowEngine
 from dali_lab.interop.ray.stage import run_stage
-from dali_lab.interop.ray.tables import Samples, block
+from dali_lab.interop.ray.tables import Samples, block, bytes_of
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
 
-def read(key: str, packed: object, runs: Sequence[Run], threads: int, positions: bool) -> Table:
-    """Compute batches as one block.
+def read(
+    key: str, packed: object, runs: Sequence[Run], threads: int, positions: bool, most: int | None
+) -> Iterator[Table]:
+    """Compute batches as blocks.
 
     Parameters
     ----------
@@ -33,15 +35,25 @@ def read(key: str, packed: object, runs: Sequence[Run], threads: int, positions:
     threads
         CPU threads.
     positions
-        Whether the block has the column with the number of the batch.
+        Whether blocks have the column with the number of the batch.
+    most
+        Bytes after which a block is given; `None` for one block with all batches.
     """
     found = engine(key, threads, lambda: unpacked(ray.get(packed)))
     with found.lock:
-        parts = [part for run in runs for part in found.batches(run)]
-    if not positions:
-        for part in parts:
-            part.pop(POSITION)
-    return block(parts)
+        parts: list[dict[str, Samples]] = []
+        size = 0
+        for run in runs:
+            for part in found.batches(run):
+                if not positions:
+                    part.pop(POSITION)
+                parts.append(part)
+                size += sum(map(bytes_of, part.values()))
+                if most is not None and size > most:
+                    yield block(parts)
+                    parts, size = [], 0
+        if parts:
+            yield block(parts)
 
 
 def make_ready(key: str, packed: object, threads: int) -> None:

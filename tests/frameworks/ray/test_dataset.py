@@ -62,6 +62,18 @@ def test_any_order_has_the_same_batches(make: Make, expected: Expected) -> None:
         assert sorted(numbers(expected, given)) == list(range(epoch * EPOCH, (epoch + 1) * EPOCH))
 
 
+def test_batches_that_come_in_several_blocks_are_whole(
+    make: Make, expected: Expected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long tasks give blocks on the way, which Ray cuts to the bytes asked for: here in the middle of batches."""
+    monkeypatch.setattr(ray.data.DataContext.get_current(), "target_max_block_size", 15_000)
+    made = dataset(make(), preserve_order=True)
+    assert len(list(made.iter_internal_ref_bundles())) > EPOCH
+    given = iterator(made)
+    assert numbers(expected, given) == list(range(EPOCH))
+    assert numbers(expected, given) == list(range(EPOCH, 2 * EPOCH))
+
+
 @pytest.mark.parametrize("policy", LastBatchPolicy)
 @pytest.mark.parametrize("padded", [False, True])
 def test_policies_are_those_of_local_iterators(pictures: list[str], policy: LastBatchPolicy, padded: bool) -> None:
