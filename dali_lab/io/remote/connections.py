@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import re
 import socket
 import ssl
@@ -70,8 +69,43 @@ class Connections:
         self._idle: deque[tuple[float, socket.socket]] = deque()
         weakref.finalize(self, _close, self._idle)
 
-    def begin(self, target: str, headers: str) -> Request | None:
-        """Send a request; `None` where the server cannot be reached.
+    def kept(self) -> socket.socket | None:
+        """A connection from an earlier request, if there is one."""
+        oldest = time.monotonic() - _IDLE
+        with contextlib.suppress(IndexError):
+            while True:
+                since, connection = self._idle.pop()
+                if since > oldest:
+                    return connection
+                connection.close()
+        return None
+
+    def connect(self) -> socket.socket:
+        """A new connection.
+
+        Raises
+        ------
+        OSError
+            If the server cannot be reached, or is not the one that its certificate names.
+        """
+        connection = socket.create_connection(self._place, min(10.0, self._timeout))
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.settimeout(self._timeout)
+            if self._tls is not None:
+                return self._tls.wrap_socket(connection, server_hostname=self._place[0])
+            # Limits of Python's own take another system call, and another turn of the thread, for each piece.
+            connection.settimeout(None)
+            limit = struct.pack("ll", math.ceil(self._timeout), 0)
+            for side in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+                connection.setsockopt(socket.SOL_SOCKET, side, limit)
+            return connection
+        except BaseException:
+            connection.close()
+            raise
+
+    def send(self, connection: socket.socket, target: str, headers: str) -> Request | None:
+        """Send a request; `None` where that fails.
 
         Parameters
         ----------
@@ -80,15 +114,11 @@ class Connections:
         headers
             More lines of the request's head, each with its end.
         """
-        deadline = time.monotonic() + self._timeout
-        connection = None
         try:
-            connection = self._kept() or self._connect()
             connection.sendall(f"GET {target}{self._head}{headers}\r\n".encode("ascii"))
-            return connection, deadline
+            return connection, time.monotonic() + self._timeout
         except (OSError, ValueError):
-            if connection is not None:
-                connection.close()
+            connection.close()
             return None
 
     def finish(self, request: Request) -> Answer | None:
@@ -105,34 +135,6 @@ class Connections:
             else:
                 connection.close()
         return answer
-
-    def _kept(self) -> socket.socket | None:
-        oldest = time.monotonic() - _IDLE
-        with contextlib.suppress(IndexError):
-            while True:
-                since, connection = self._idle.pop()
-                if since > oldest:
-                    return connection
-                connection.close()
-        return None
-
-    def _connect(self) -> socket.socket:
-        connection = socket.create_connection(self._place, min(10.0, self._timeout))
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.settimeout(self._timeout)
-        if self._tls is None:
-            if os.name == "posix":
-                # Limits of Python's own take another system call, and another turn of the thread, for each piece.
-                connection.settimeout(None)
-                limit = struct.pack("ll", math.ceil(self._timeout), 0)
-                for side in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-                    connection.setsockopt(socket.SOL_SOCKET, side, limit)
-            return connection
-        try:
-            return self._tls.wrap_socket(connection, server_hostname=self._place[0])
-        except BaseException:
-            connection.close()
-            raise
 
     def _answer(self, connection: socket.socket, deadline: float) -> tuple[Answer | None, bool]:
         """The answer, and whether the connection can be used again."""

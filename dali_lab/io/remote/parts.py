@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import threading
 import weakref
@@ -176,20 +177,19 @@ class FileParts:
     def _fulfil_together(self, group: Sequence[_Request]) -> None:
         """Read small objects; each that takes more goes to a thread of its own."""
         wanted = [request for request in group if request.result is None and not self._closed]
-        left = set(group).difference(wanted)
         for request in wanted:
             request.begun = True
-        try:
+        left = set(group)
+        with contextlib.suppress(Exception):  # it is found again, and explained, for each that is left
             for index, found in small([self._names[request.file] for request in wanted]):
                 request = wanted[index]
+                left.discard(request)
                 known = None if self._known is None else self._known[request.file]
                 if found is None or (known is not None and found[1].version != known.version):
-                    left.add(request)
+                    begin([functools.partial(self._fulfil, request)], urgent=True)
                 else:
                     request.finish(found[0])
                     self._under_way.discard(request)
-        except BaseException:  # it is found again, and explained, for each of them
-            left.update(request for request in wanted if request.result is None)
         begin([functools.partial(self._fulfil, request) for request in left], urgent=True)
 
     def _fulfil(self, request: _Request) -> None:

@@ -6,6 +6,7 @@ import re
 import select
 import time
 from collections.abc import Callable, Iterator, Sequence
+from socket import socket
 from threading import Semaphore
 from urllib.parse import quote
 from urllib.request import getproxies
@@ -20,9 +21,12 @@ _NAME = "[A-Za-z0-9_=-][A-Za-z0-9_.=-]*"
 _PLAIN = re.compile(f"(?:{_NAME}/)*{_NAME}")
 """Keys that every library writes into an address in the same way."""
 
+_NEW = 4
+"""Connections that are opened for a group of objects."""
+
 _FAILURES = 8
 _PAUSE = 60.0
-"""After so many failures in a row, the library is asked at once for so many seconds."""
+"""After so many failures in a row, or one to connect, the library is asked at once for so many seconds."""
 
 
 class SmallObjects:
@@ -59,13 +63,18 @@ class SmallObjects:
         slots
             One is held for each request.
         """
+        taken = [index for index, key in enumerate(keys) if self._takes(key)]
+        kept = {index: found for index in taken if (found := self._connections.kept()) is not None}
+        # Opening one takes several turns to the server and back: the library, which opens many at once, takes the rest.
+        new = [index for index in taken if index not in kept][:_NEW]
+        yield from ((index, None) for index in range(len(keys)) if index not in kept and index not in new)
         under_way: dict[int, tuple[int, Request]] = {}
         poll = select.poll()
         try:
-            for index, key in enumerate(keys):
+            for index in (*kept, *new):
                 while not slots.acquire(blocking=not under_way):
                     yield from self._next(under_way, poll, slots)
-                request = self._begun(key)
+                request = self._sent(keys[index], kept.get(index))
                 if request is None:
                     slots.release()
                     yield index, None
@@ -79,6 +88,25 @@ class SmallObjects:
                 connection.close()
                 slots.release()
 
+    def _takes(self, key: str) -> bool:
+        return _PLAIN.fullmatch(key) is not None and time.monotonic() >= self._paused
+
+    def _sent(self, key: str, connection: socket | None) -> Request | None:
+        target = quote(self._folder + key)
+        try:
+            headers = self._headers(target)
+        except Exception:  # the library asks for the credentials, too, and its error is explained
+            return None
+        if connection is None:
+            if time.monotonic() < self._paused:
+                return None
+            try:
+                connection = self._connections.connect()
+            except (OSError, ValueError):
+                self._paused = time.monotonic() + _PAUSE
+                return None
+        return self._connections.send(connection, target, headers)
+
     def _next(
         self, under_way: dict[int, tuple[int, Request]], poll: select.poll, slots: Semaphore
     ) -> Iterator[tuple[int, Found]]:
@@ -91,16 +119,6 @@ class SmallObjects:
             found = self._finished(request, bool(ready))
             slots.release()
             yield index, found
-
-    def _begun(self, key: str) -> Request | None:
-        if not _PLAIN.fullmatch(key) or time.monotonic() < self._paused:
-            return None
-        target = quote(self._folder + key)
-        try:
-            headers = self._headers(target)
-        except Exception:  # the library asks for the credentials, too, and its error is explained
-            return None
-        return self._connections.begin(target, headers)
 
     def _finished(self, request: Request, answers: bool) -> Found:
         """The object; nothing where the server does not answer in time."""

@@ -19,6 +19,7 @@ from dali_lab.io.remote.parts import FileParts, Part
 from dali_lab.io.remote.small_objects import SmallObjects
 from tests.servers.faults import proxy
 from tests.servers.s3 import S3
+from tests.servers.web import free_port
 
 KEYS = {"a/1.png": b"one" * 900, "b=2/2.png": b"", "c/.hidden": b"three", "d e/4.png": b"four", "e.png": b"5" * 300_000}
 
@@ -62,6 +63,17 @@ def test_objects_and_versions_are_those_of_the_library(server: S3, monkeypatch: 
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
         through = ObjectStore("s3", "small", 5.0)
         assert dict(through.small(["a/1.png"], threading.Semaphore())) == {0: None}, "the library knows proxies"
+
+
+def test_few_connections_are_opened_at_a_time_and_none_to_a_dead_server() -> None:
+    """The library, which opens many at once, reads the others meanwhile."""
+    with answering(HEAD + b"Content-Length: 4\r\n\r\nbody") as address:
+        small = SmallObjects(address, "/", lambda target: "", 30.0, 1 << 20)
+        found = dict(small.read(["key"] * 20, threading.Semaphore(9)))
+        assert sum(each is not None for each in found.values()) == 4
+    dead = SmallObjects(f"http://127.0.0.1:{free_port()}", "/", lambda target: "", 30.0, 1 << 20)
+    assert list(dead.read(["key"] * 3, threading.Semaphore(9))) == [(0, None), (1, None), (2, None)]
+    assert not dead._takes("key")
 
 
 @contextmanager
@@ -112,17 +124,19 @@ def test_unusual_answers_are_left_to_the_library(answer: bytes) -> None:
     with answering(answer) as address:
         small = SmallObjects(address, "/", lambda target: "", 0.5 if not answer else 30.0, 1 << 20)
         slots = threading.Semaphore(1)
-        assert list(small.read(["key", "key"], slots)) == [(0, None), (1, None)]
+        assert sorted(small.read(["key", "key"], slots)) == [(0, None), (1, None)]
         assert slots.acquire(blocking=False), "the slot is free again"
 
 
 def test_the_usual_answer_and_its_connection() -> None:
     with answering(HEAD + b"Connection: close\r\ncontent-length: 4\r\n\r\nbody") as address:
         connections = Connections(address, 30.0, 4)
-        request = connections.begin("/key", "")
+        request = connections.send(connections.connect(), "/key", "")
         assert request is not None
-        assert connections.finish(request) == (b"body", '"tag"')
-        assert not connections._idle
+        answer = connections.finish(request)
+        assert answer is not None
+        assert (bytes(answer.data), answer.tag) == (b"body", '"tag"')
+        assert connections.kept() is None
 
 
 def test_a_group_of_requests_takes_no_more_slots_than_there_are(server: S3, monkeypatch: pytest.MonkeyPatch) -> None:
