@@ -8,10 +8,11 @@ from urllib.parse import unquote, urlsplit
 
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+(::[A-Za-z][A-Za-z0-9+.\-]+)*://")
 _FILE = re.compile(r"(?i)(file|local)://(localhost(?=/))?")
-_USER = re.compile(r"(?i)(\b[a-z][a-z0-9+.\-]+://)[^/?#\s'\"@]*@")
+_USER = re.compile(r"(?i)(\b[a-z][a-z0-9+.\-]+://)[^/?#\s'\"]*@")
 _SECRET = re.compile(
-    r"(?i)([?&](?:x-(?:amz|goog)-(?:signature|credential|security-token)|awsaccesskeyid|googleaccessid|key-pair-id|"
-    r"signature|sig|policy|[a-z0-9_.\-]*(?:token|secret|password|passwd|api-?key|access_?key|auth))=)[^&#\s'\"]+"
+    r"(?i)([?&#](?:x-(?:amz|goog)-(?:signature|credential|security-token)|awsaccesskeyid|googleaccessid|key-pair-id|"
+    r"signature|sig|policy|key|jwt|[a-z0-9_.\-]*(?:token|secret|password|passwd|pwd|credentials?|auth|"
+    r"(?:api|access|account|subscription)[_\-]?key))=)[^&#\s'\"]+"
 )
 _ACCOUNT_IN_USER = re.compile(r"(?i)(abfss?|wasbs?)://")
 """Schemes of Azure in which the part before ``@`` is the container, and no user."""

@@ -21,6 +21,8 @@ SECRETS = [
     "https://bucket.s3.amazonaws.com/train?X-Amz-Credential=a&X-Amz-Signature=5ecret",
     "https://account.blob.core.windows.net/train?sv=2026&sig=5ecret",
     "https://data.example/train?access_token=5ecret",
+    "https://person:with@5ecret@data.example/train",
+    "https://data.example/train?version=3&key=5ecret",
 ]
 
 
@@ -32,7 +34,7 @@ def test_credentials_are_found_and_not_shown(url: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["s3://bucket/a@b/c.jpg", "abfss://container@account.dfs.core.windows.net/a", "https://data.example/a?version=3"],
+    ["s3://bucket/a@b/c.jpg", "abfss://container@account.dfs.core.windows.net/a", "https://data.example/a?keys=3"],
 )
 def test_plain_urls_hold_no_credentials(url: str) -> None:
     assert not credentials_in(url)
