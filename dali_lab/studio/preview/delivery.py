@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 
 from dali_lab.executor.failures import Cancelled
@@ -38,6 +38,7 @@ from dali_lab.studio.protocol.values import NodeFailure, SessionError, within
 Tell = Callable[..., None]
 PATIENCE = 0.5
 _PROGRESS_EVERY = 0.1
+_TOGETHER = 0.03
 _MOST_IN_FOCUS = 16
 
 
@@ -52,6 +53,16 @@ class DeliveredResults:
         """Note that the client has no results any more."""
         self.nodes.clear()
         self.focus.clear()
+
+
+@dataclass
+class _Fresh:
+    """A node that the client has no results of, and its pictures, which are being made."""
+
+    name: str
+    result: NodeResult
+    signature: tuple[object, ...]
+    rendering: list[Future[Rendered | None]]
 
 
 class _Progress:
@@ -189,28 +200,42 @@ class Delivery:
 
     def _tell_computed(self, evaluation: Evaluation) -> None:
         """Send the nodes that have results by now and were not sent yet."""
-        fresh: list[tuple[str, tuple[object, ...], list[Future[Rendered | None]]]] = []
-        results: dict[str, NodeResult] = {}
+        fresh: list[_Fresh] = []
         for name in self._order:
             if name in self._told or (result := self._result(name, evaluation)) is None:
                 continue
             self._told.add(name)
-            results[name] = result
             signature = (result.key, evaluation.samples, evaluation.total, self._thumb, len(result.failures))
             if self._delivered.nodes.get(name) == signature:
                 self._unchanged[name] = _milliseconds(result)
             else:
-                fresh.append((name, signature, self._rendering(name, result, evaluation)))
-        for name, delivered, rendering in fresh:
-            rendered = [future.result() for future in rendering]
+                fresh.append(_Fresh(name, result, signature, self._rendering(name, result, evaluation)))
+        # Nodes that are ready within a moment go together, as a page draws all that comes at once in one frame.
+        ready: list[_Fresh] = []
+        ends = time.monotonic() + _TOGETHER
+        for node in fresh:
+            if wait(node.rendering, max(0.0, ends - time.monotonic())).not_done:
+                self._tell_fresh(ready, evaluation)
+                ready, ends = [], time.monotonic() + _TOGETHER
+            ready.append(node)
+        self._tell_fresh(ready, evaluation)
+
+    def _tell_fresh(self, nodes: Sequence[_Fresh], evaluation: Evaluation) -> None:
+        """Send nodes once their pictures are made."""
+        events: list[tuple[_Fresh, NodeEvent, list[bytes]]] = []
+        for node in nodes:
+            rendered = [future.result() for future in node.rendering]
             self._token.check()
-            result = results[name]
+            name, result = node.name, node.result
             buffers: list[bytes] = []
             outputs = [item.output(buffers) for item in rendered if item is not None]
             cached = evaluation.computed.isdisjoint(self._members(name))
             failure = self._failure(result) if result.failures else None
-            self._tell(NodeEvent(self._run, name, _milliseconds(result), cached, outputs, failure), buffers)
-            self._delivered.nodes[name] = delivered
+            event = NodeEvent(self._run, name, _milliseconds(result), cached, outputs, failure)
+            events.append((node, event, buffers))
+        for node, event, buffers in events:
+            self._tell(event, buffers)
+            self._delivered.nodes[node.name] = node.signature
 
     def _members(self, name: str) -> Sequence[str]:
         instance = self._instances.by_name.get(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +94,22 @@ def test_an_error_in_one_piece_of_work_does_not_end_the_others(
     session.do(lambda: fail("request"))
     assert Client(session).preview()[""]["status"] == "done"
     assert sorted(reported) == ["preview", "request"]
+
+
+def test_pictures_that_take_long_hold_up_no_other_node(
+    folder: Path, open_session: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = open_session(document(folder))
+    go, rendered = threading.Event(), session.renderer.rendered
+
+    def slow(result: Any, output: int, evaluation: Any, *rest: Any) -> Any:
+        if result is evaluation.results.get("decode"):
+            assert go.wait(60)
+        return rendered(result, output, evaluation, *rest)
+
+    monkeypatch.setattr(session.renderer, "rendered", slow)
+    editor = Client(session)
+    run = editor.start()
+    assert editor.event("preview.node", timeout=60)["node"] == "reader"
+    go.set()
+    assert editor.finish(run)["decode"]["outputs"]
