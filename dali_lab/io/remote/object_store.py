@@ -29,6 +29,7 @@ _EXPIRED = re.compile(
 _STATUS = re.compile(r"status (\d{3})|(?:HTTP|code)[^\d]{0,12}(\d{3})")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _MESSAGE = re.compile(r"<Message>([^<]+)</Message>")
+_CERTIFICATE = re.compile(r"InvalidCertificate\(\s*(?:Other\(\s*OtherError\(\s*)?(\w+)")
 _PASSING_STATUS = ("408", "425", "429", "500", "502", "503", "504")
 
 
@@ -273,6 +274,12 @@ class ObjectStore:
             return StoreError(Kind.DENIED, self._denied(text))
         if isinstance(error, exceptions.PreconditionError):
             return StoreError(Kind.CHANGED, "it changed while it was read")
+        if refused := _CERTIFICATE.search(text):
+            return StoreError(
+                Kind.WRONG,
+                f"the certificate of {self._place} is refused ({refused[1]}): SSL_CERT_FILE names a file with those of"
+                " your own authorities",
+            )
         reason = _reason(text)
         status = _STATUS.search(text)
         number = (status[1] or status[2]) if status else ""

@@ -188,6 +188,13 @@ def test_an_archive_that_changes_is_an_error(between: Proxy, server: S3) -> None
     pipe.close()
 
 
+def test_a_certificate_that_is_refused_is_named() -> None:
+    """The text is that of obstore for a server with a certificate of its own."""
+    said = "Generic HTTP error: error sending request\n\nDebug source: InvalidCertificate(\n    UnknownIssuer,\n)"
+    error = object_store.ObjectStore("https", "data.example", 9.0)._explained(RuntimeError(said))
+    assert "the certificate of https://data.example is refused (UnknownIssuer): SSL_CERT_FILE" in str(error)
+
+
 def test_a_web_server_without_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """That of Python's library: small files are read whole, and parts of large ones are refused with the reason."""
     (tmp_path / "file").write_bytes(bytes(range(256)) * 100)
