@@ -9,10 +9,14 @@ import numpy as np
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import libm
+from dali_lab.kernels.cpu.extremes import LARGEST, extremes_of_block
 from dali_lab.kernels.cpu.machine.foreign import call_with_float
+from dali_lab.kernels.cpu.machine.logarithm_vectors import LANES, log2_of_eight
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
+from dali_lab.kernels.cpu.totals import LANES as MOST_LANES
 
 ZERO, CLAMP, REFLECT = 0, 1, 2
+_SMALLEST = np.finfo(np.float32).tiny
 LOG10_OF_2 = np.float32(math.log10(2))
 
 
@@ -70,37 +74,47 @@ def filter_bank(
 @kernel
 def _decibels(
     src: Array, dst: Array, counts: Array, multiplier: float, reference: float, least: float, logarithm: int,
-    like: Array,
+    table: Array, like: Array,
 ) -> None:  # fmt: skip
     """``multiplier · log10(max(least, x / reference))``; a `reference` of 0 stands for the sample's largest value.
 
-    `logarithm` is the address of the C library's `log2f`, or 0.
+    `logarithm` is the address of the C library's `log2f`, or 0, and `table` holds its numbers, or none.
     """
     scale = np.float32(multiplier) * LOG10_OF_2
     floor = np.float32(least)
+    lanes, most = np.empty(MOST_LANES, np.float32), np.empty(1, np.float32)
     for i in range(src.shape[0]):
         n = counts[i]
         x = array_at(src[i], (n,), like)
         y = array_at(dst[i], (n,), like)
         largest = np.float32(reference)
         if reference == 0:
-            for t in range(n):
-                if x[t] > largest:
-                    largest = x[t]
-            if largest == 0:
-                largest = np.float32(1)
+            most[0] = 0
+            extremes_of_block(LARGEST, x, most, lanes, np.float32(0))
+            largest = most[0] if most[0] != 0 else np.float32(1)
         inverse = np.float32(1) / largest
         for t in range(n):
             ratio = x[t] * inverse
-            ratio = ratio if ratio > floor else floor
-            y[t] = (call_with_float(logarithm, ratio) if logarithm else np.log2(ratio)) * scale
+            y[t] = ratio if ratio > floor else floor
+        regular = table.shape[0] > 0 and _SMALLEST <= floor < np.inf
+        if regular and reference != 0:
+            for t in range(n):
+                regular &= y[t] < np.inf
+        done = n // LANES * LANES if regular else 0
+        for t in range(0, done, LANES):
+            log2_of_eight(dst[i] + 4 * t, table.ctypes.data)
+        for t in range(done):
+            y[t] *= scale
+        for t in range(done, n):
+            y[t] = (call_with_float(logarithm, y[t]) if logarithm else np.log2(y[t])) * scale
 
 
 def decibels(
     src: Array, dst: Array, counts: Array, multiplier: float, reference: float, least: float, like: Array
 ) -> None:
     """``multiplier · log10(max(least, x / reference))``; a `reference` of 0 stands for the sample's largest value."""
-    _decibels(src, dst, counts, multiplier, reference, least, libm.address("log2", "f4") or 0, like)
+    logarithm = libm.address("log2", "f4") or 0
+    _decibels(src, dst, counts, multiplier, reference, least, logarithm, libm.log2_table(), like)
 
 
 @part

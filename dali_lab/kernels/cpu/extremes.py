@@ -22,7 +22,7 @@ def _keep_extremes(kind: int, row: Array, result: Array) -> None:
 
 
 @part
-def _extremes_of_block(kind: int, block: Array, result: Array, lanes: Array, limit: Number) -> None:
+def extremes_of_block(kind: int, block: Array, result: Array, lanes: Array, limit: Number) -> None:
     """Take a block of rows of as many elements as there are results into them."""
     kept = result.shape[0]
     wide = lanes_of(kept)
@@ -55,7 +55,7 @@ def extremes(kind: int, src: Array, dst: Array, extents: Array, limit: Number, l
         for start in range(0, total, size) if size else range(0):
             first = group_of(extents[i], start // size) * kept
             if size >= SHORT:
-                _extremes_of_block(kind, x[start : start + size], y[first : first + kept], lanes, limit)
+                extremes_of_block(kind, x[start : start + size], y[first : first + kept], lanes, limit)
                 continue
             for k in range(kept):
                 best = y[first + k]

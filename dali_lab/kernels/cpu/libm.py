@@ -5,15 +5,23 @@ NumPy has vectors of its own for most of them, which are faster and differ in th
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.machine import uses
+from dali_lab.kernels.cpu.machine.emission import has
 from dali_lab.kernels.cpu.machine.foreign import call_with_float, call_with_two_floats
+from dali_lab.kernels.cpu.machine.logarithm_vectors import COEFFICIENTS, ENTRIES, SIZE, START
 from dali_lab.kernels.cpu.memory import kernel
+
+_ONE = 9
+"""The entry of the library's table for numbers about 1."""
 
 
 @kernel
@@ -70,3 +78,59 @@ def apply(name: str, values: Array, other: Array | None = None) -> bool:
     else:
         _apply_to_two(place, values, other)
     return True
+
+
+@cache
+def log2_table() -> Array:
+    """The numbers in the C library from which its ``log2f`` is computed; none where the library has another way.
+
+    glibc and musl have the way of Arm's optimized routines. A positive number is ``2**k * z``, where ``z`` belongs to
+    one of sixteen entries: an inverse, and the logarithm of what it is the inverse of. Four coefficients of a
+    polynomial for the rest come after these. They are looked for in the library's file, and tried.
+
+    Returns
+    -------
+    Array
+        ``float64``: the inverses, the logarithms and the coefficients.
+    """
+    none = np.empty(0)
+    function = _function("log2", "f4")
+    if function is None or not (uses("libraries") and uses("vectors") and has("fma")):
+        return none
+    values = np.arange(1 << 23, 255 << 23, 1040001).astype(np.int32).view(np.float32)
+    expected = np.array([function[0](ctypes.c_float(value)) for value in values.tolist()], np.float32)
+    with contextlib.suppress(OSError, ValueError):
+        doubles = np.frombuffer(_file_of(address("log2", "f4") or 0), np.float64)
+        for place in np.flatnonzero((doubles[:-1] == 1) & (doubles[1:] == 0)).tolist():
+            found = doubles[max(0, place - 2 * _ONE) :][:SIZE]
+            if len(found) < SIZE:
+                continue
+            table = np.concatenate([found[0:COEFFICIENTS:2], found[1:COEFFICIENTS:2], found[COEFFICIENTS:]])
+            if np.array_equal(_log2(values, table), expected):
+                return table
+    return none
+
+
+def _log2(values: Array, table: Array) -> Array:
+    """Logarithms without fused products, which hardly ever makes a difference in float32."""
+    bits = values.view(np.int32).astype(np.int64)
+    above = bits - START
+    entry, exponent = above >> 19 & ENTRIES - 1, above >> 23
+    a, b, c, d = table[COEFFICIENTS:]
+    with np.errstate(all="ignore"):
+        r = (bits - (exponent << 23)).astype(np.int32).view(np.float32) * table[entry] - 1
+        low = d * r + (table[ENTRIES + entry] + exponent)
+        return np.asarray(((a * (r * r) + (b * r + c)) * (r * r) + low).astype(np.float32))
+
+
+def _file_of(place: int) -> bytes:
+    """The content of the file that is mapped at an address, in whole words of 64 bits."""
+    with open("/proc/self/maps") as maps:
+        for line in maps:
+            span, *_, name = line.split(maxsplit=5)
+            begin, _, end = span.partition("-")
+            if int(begin, 16) <= place < int(end, 16):
+                with open(name.strip(), "rb") as file:
+                    content = file.read()
+                return content[: len(content) // 8 * 8]
+    return b""

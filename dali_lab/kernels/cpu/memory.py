@@ -39,6 +39,7 @@ _SHARED_PARTS = (
     "memory.py",
     "borders.py",
     "convert.py",
+    "extremes.py",
     "fourier.py",
     "header_table.py",
     "machine",

@@ -3,8 +3,9 @@
 Kernels are Python functions that Numba compiles, and nothing else in them knows the processor, LLVM or Numba's
 inside. Where that was measurably too slow, the exception lives in this folder, behind functions that a kernel calls:
 
-- `vectors`, in ``*_vectors.py``: LLVM code for vectors, for planes that of AVX-512. Instead: the kernels for
-  any dtype and number of channels, and loops in Python.
+- `vectors`, in ``*_vectors.py``: LLVM code for vectors, for planes that of AVX-512, for logarithms with numbers read
+  from the C library's file. Instead: the kernels for any dtype and number of channels, loops in Python, NumPy, and
+  calls of the library.
 - `jpeg`, in ``jpeg.py`` and ``huffman.py``: structures of libjpeg-turbo in memory, ``setjmp``, and a reader of codes in
   the place of the library's. Instead: the other decoders of :mod:`dali_lab.codecs.backends`.
 - `libraries`, in ``foreign.py``: C functions at addresses, and those of the operating system in ``../files.py``.

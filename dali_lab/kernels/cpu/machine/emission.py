@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias, cast
 
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba import types as nb_types
 from numba.core import cgutils
 from numba.core.typing.context import Context
@@ -94,6 +94,21 @@ def splat(builder: Builder, value: Value, lanes: int) -> Value:
     return shuffle(builder, builder.insert_element(undefined, value, _i32(0)), undefined, [0] * lanes)
 
 
+def transposed(builder: Builder, lines: Sequence[Value]) -> list[Value]:
+    """Vectors of as many lanes, a power of two, as there are vectors: each has one lane of all that are given."""
+    lines, count = list(lines), len(lines)
+    apart = count // 2
+    while apart:  # blocks of so many lines and lanes change places
+        low = [lane if not lane & apart else lane - apart + count for lane in range(count)]
+        high = [lane + apart if not lane & apart else lane + count for lane in range(count)]
+        for row in range(count):
+            if not row & apart:
+                pair = lines[row], lines[row + apart]
+                lines[row], lines[row + apart] = shuffle(builder, *pair, low), shuffle(builder, *pair, high)
+        apart //= 2
+    return lines
+
+
 def function_of(module: ir.Module, name: str, result: Kind, kinds: Sequence[Kind]) -> Value:
     """A function outside, by its name."""
     return cast(Any, cgutils).get_or_insert_function(module, ir.FunctionType(result, kinds), name)
@@ -108,6 +123,12 @@ def applied(builder: Builder, name: str, *vectors: Value) -> Value:
     """The result of a function of LLVM's own for float32 vectors."""
     kind = vectors[0].type
     return called(builder, f"llvm.{name}.v{kind.count}f32", kind, vectors)
+
+
+def has(*names: str) -> bool:
+    """Whether the processor has all of these groups of instructions, by LLVM's names."""
+    features = binding.get_host_cpu_features()
+    return all(features.get(name, False) for name in names)
 
 
 Turn = Callable[[Value, list[Value]], list[Value]]

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from llvmlite import ir  # type: ignore[import-untyped]
 
-from dali_lab.kernels.cpu.machine.emission import Builder, Value, add, emitted, load, of_integers, shuffle, splat, store
+from dali_lab.kernels.cpu.machine.emission import (
+    Builder,
+    Value,
+    add,
+    emitted,
+    load,
+    of_integers,
+    splat,
+    store,
+    transposed,
+)
 
 LANES = 16
 ELEMENT = 128
@@ -51,24 +61,11 @@ def _power(builder: Builder, a: _Complex) -> Value:
     return builder.fadd(builder.fmul(a[0], a[0]), builder.fmul(a[1], a[1]))
 
 
-def _transposed(builder: Builder, lines: list[Value]) -> list[Value]:
-    """Sixteen vectors, of which each has one lane of all that are given."""
-    lines = list(lines)
-    for apart in (8, 4, 2, 1):  # blocks of so many lines and lanes change places
-        low = [lane if not lane & apart else lane - apart + LANES for lane in range(LANES)]
-        high = [lane + apart if not lane & apart else lane + LANES for lane in range(LANES)]
-        for row in range(LANES):
-            if not row & apart:
-                pair = lines[row], lines[row + apart]
-                lines[row], lines[row + apart] = shuffle(builder, *pair, low), shuffle(builder, *pair, high)
-    return lines
-
-
 @emitted(of_integers())
 def transpose(builder: Builder, source: Value, out: Value, pitch: Value) -> None:
     """Write sixteen vectors of sixteen lanes as the columns of rows that are `pitch` bytes apart."""
     lines = [load(builder, add(builder, source, _VECTOR * row), _floats, _VECTOR) for row in range(LANES)]
-    for line in _transposed(builder, lines):
+    for line in transposed(builder, lines):
         store(builder, line, out, 4)
         out = builder.add(out, pitch)
 
@@ -96,7 +93,7 @@ def weigh(builder: Builder, rows: Value, weights: Value, start: Value, size: Val
         address = builder.add(load(builder, add(builder, rows, 8 * row), _i64, 8), offset)
         lines.append(builder.select(inside, builder.fmul(load(builder, address, _floats, 4), weight), zero))
     table = builder.add(places, builder.shl(start, _i64(3)))
-    for k, line in enumerate(_transposed(builder, lines)):
+    for k, line in enumerate(transposed(builder, lines)):
         store(builder, line, builder.add(work, load(builder, add(builder, table, 8 * k), _i64, 8)), _VECTOR)
 
 

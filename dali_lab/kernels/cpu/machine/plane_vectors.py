@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import binding, ir  # type: ignore[import-untyped]
+from llvmlite import ir  # type: ignore[import-untyped]
 
 from dali_lab.kernels.cpu.machine.emission import (
     Builder,
@@ -22,6 +22,7 @@ from dali_lab.kernels.cpu.machine.emission import (
     add,
     called,
     emitted,
+    has,
     load,
     loop,
     of_integers,
@@ -58,17 +59,12 @@ _OWN_WORD = ir.Constant(_words, [0, 4, 8, 12] * 4)
 _LOWEST = ir.Constant(ir.VectorType(ir.IntType(1), REACH), [1, 0, 0, 0] * LANES)
 
 
-def _has(*names: str) -> bool:
-    features = binding.get_host_cpu_features()
-    return all(features.get(name, False) for name in names)
-
-
-_VBMI = _has("avx512vbmi")
+_VBMI = has("avx512vbmi")
 
 
 def available() -> bool:
     """Whether this processor has the instructions."""
-    return _has("avx512f", "avx512bw", "avx512vl", "fma")
+    return has("avx512f", "avx512bw", "avx512vl", "fma")
 
 
 def _constant(value: float) -> Value:
