@@ -4,6 +4,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 . tests/environment.sh
+# Only here: where it is installed, Numba imports it, in each of the hundreds of processes that the tests start.
+pip install --quiet -c constraints.txt coverage
 coverage erase
 failed=""
 coverage run -m pytest -n 2 --dist loadgroup "$@" || failed=yes
