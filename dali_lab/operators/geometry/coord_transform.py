@@ -64,7 +64,13 @@ class CoordTransform(Operator):
         ),
         Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )
-    rules = (OneOf("M T", "MT"),)
+    rules = (
+        OneOf(
+            "M T",
+            "MT",
+            refused_as="The combined ``MT`` argument cannot be used together with separate ``M``, ``T`` arguments",
+        ),
+    )
     differs = "Any type may be asked for, and points may have any number of coordinates."
     example = """
     >>> turn = fn.transforms.rotation(angle=30, center=[0.5, 0.5])

@@ -72,7 +72,8 @@ SIZES = (
     numbers("roi_end", None, "End of the region; before the start, it flips the axis.", tensor=True),
     flag("roi_relative", "The region is given in shares of the extent."),
 )
-REGION = (Needs("roi_start", "roi_end"), Needs("roi_end", "roi_start"))
+_BOTH = "``roi_start`` and ``roi_end`` must be specified together"
+REGION = (Needs("roi_start", "roi_end", _BOTH), Needs("roi_end", "roi_start", _BOTH))
 _ONE_WAY = "Exactly one method of specifying size must be used"
 RESIZE = (
     OneOf(

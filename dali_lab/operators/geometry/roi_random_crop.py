@@ -15,6 +15,8 @@ from dali_lab.schema.operator import PerSample
 
 Table = npt.NDArray[np.int64]
 
+_ONE_END = "Either ROI end or ROI shape should be defined, but not both"
+
 
 @register
 class RoiRandomCrop(Operator):
@@ -57,7 +59,8 @@ class RoiRandomCrop(Operator):
             "roi_end",
             "roi_shape",
             needed=True,
-            refused_as="Either ROI end or ROI shape should be defined, but not both",
+            refused_as=_ONE_END,
+            lacking_as=_ONE_END,
         ),
     )
     example = """

@@ -31,6 +31,7 @@ ROUNDING = ("round", "truncate", "ceil")
 Table = npt.NDArray[np.float64]
 MOST_AXES = 3
 """Axes that NVIDIA DALI resizes, which must follow each other."""
+_ONE_OF = "Need one of ``scales`` or ``sizes``, but not both"
 _FILTER_NAMES = ("interp_type", "mag_filter", "min_filter")
 
 
@@ -91,7 +92,11 @@ class TensorResize(Resizing):
         flag("roi_relative", "The region is given in shares of the input's size."),
         *FILTERS,
     )
-    rules = (ONE_WAY, OneOf("sizes", "scales", needed=True), *REGION)
+    rules = (
+        ONE_WAY,
+        OneOf("sizes", "scales", needed=True, refused_as=_ONE_OF, lacking_as=_ONE_OF),
+        *REGION,
+    )
     start = {"scales": [0.5, 0.5], "axes": [0, 1]}
     example = '>>> fn.tensor_resize(volumes, scales=(0.5, 0.5), axis_names="HW")'
     differs = (

@@ -105,7 +105,11 @@ SLICE = (
 _PLACING = frozenset(arg.name for arg in CROP)
 _SIDES = "`crop_w` and `crop_h` arguments must be provided together"
 CROPPING = (
-    OneOf("crop", "crop_h crop_w crop_d"),
+    OneOf(
+        "crop",
+        "crop_h crop_w crop_d",
+        refused_as="`crop` argument is not compatible with `crop_h`, `crop_w`, `crop_d`",
+    ),
     Needs("crop_h", "crop_w", _SIDES),
     Needs("crop_w", "crop_h", _SIDES),
     Needs("crop_d", "crop_h"),
@@ -113,7 +117,7 @@ CROPPING = (
 BOUNDS = ("start", "rel_start", "end", "rel_end", "shape", "rel_shape")
 _ENDS = '"end", "rel_end", "shape", and "rel_shape" arguments are mutually exclusive'
 SLICING = (
-    OneOf("start", "rel_start"),
+    OneOf("start", "rel_start", refused_as='"start" and "rel_start" arguments are mutually exclusive'),
     OneOf("end", "rel_end", "shape", "rel_shape", refused_as=_ENDS),
 )
 

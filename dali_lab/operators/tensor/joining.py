@@ -67,7 +67,7 @@ class Cat(_Joining):
         integer("axis", 0, "Axis along which the inputs are joined; negative ones count from the end.", important=True),
         string("axis_name", None, "The same by its letter in the layout; excludes `axis`."),
     )
-    rules = (OneOf("axis", "axis_name"),)
+    rules = (OneOf("axis", "axis_name", refused_as="Arguments ``axis`` and ``axis_name`` cannot be used together"),)
     example = '>>> fn.cat(left, right, axis_name="W")'
 
     def run(self, call: Call, *inputs: Batch) -> Batch:

@@ -58,7 +58,13 @@ _ARGUMENTS = (
 class _Reshaping(Operator):
     differs = "Axes that a node gives as `src_dims` are heeded; NVIDIA DALI takes no notice of them."
     inputs = _INPUTS
-    rules = (OneOf("shape", "rel_shape"),)
+    rules = (
+        OneOf(
+            "shape",
+            "rel_shape",
+            refused_as="Shape input, `shape` argument and `rel_shape` argument are mutually exclusive",
+        ),
+    )
     on_gpu = True
     cpu_inputs = (1,)
 

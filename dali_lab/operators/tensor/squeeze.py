@@ -27,7 +27,15 @@ class Squeeze(Operator):
             important=True,
         ),
     )
-    rules = (OneOf("axes", "axis_names", needed=True),)
+    rules = (
+        OneOf(
+            "axes",
+            "axis_names",
+            needed=True,
+            refused_as="Provided both ``axes`` and ``axis_names`` arguments",
+            lacking_as="Missing argument ``axes`` or ``axis_names``",
+        ),
+    )
     example = '>>> fn.squeeze(gray, axis_names="C")'
 
     def run(self, call: Call, data: Batch) -> Batch:
