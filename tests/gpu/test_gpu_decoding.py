@@ -25,6 +25,7 @@ class _Image:
 
     def __init__(self, values: np.ndarray, padding: int) -> None:
         height, width, channels = values.shape
+        self.capacity = values.nbytes
         self._memory = np.full((height, width * channels + padding), 0xCB, values.dtype)
         self._memory[:, : width * channels] = values.reshape(height, -1)
         strides = tuple(n * values.itemsize for n in (self._memory.shape[1], channels, 1))
@@ -46,6 +47,7 @@ class _Library:
         self._real = nvimgcodec.library()
         self.made: list[str] = []
         self.streams: list[int] = []
+        self.reused: list[list[int] | None] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
@@ -64,8 +66,10 @@ class _Library:
         )
 
         class Decoder:
-            def decode(self, sources: list[Any], *, params: Any, cuda_stream: int) -> list[Any]:
+            def decode(self, sources: list[Any], *, images: Any, params: Any, cuda_stream: int) -> list[Any]:
                 assert type(cuda_stream) is int and cuda_stream > 0
+                assert images is None or len(images) == len(sources)
+                library.reused.append(images and [image.capacity for image in images])
                 library.streams.append(cuda_stream)
                 found = host.decode(sources, params=params)
                 return [None if image is None else _Image(np.asarray(image), library._padding) for image in found]
@@ -123,6 +127,20 @@ def test_a_batch_is_decoded_in_one_call(
     assert library.made[1:] == [made.replace("=8", "=1")], "a preview of one picture has a decoder of its own"
     assert decoder.refused == 0 and decoder.decoded >= len(files)
     assert len(set(library.streams)) == 1 and device.stream("decode").pointer in library.streams
+
+
+def test_memory_of_earlier_batches_is_used_again(library: _Library, device: cuda.CudaDevice, tmp_path: Path) -> None:
+    files = _files(tmp_path)
+    pipeline = Pipeline(3, 1, 0, gpu="require", prefetch_queue_depth=1)
+    with pipeline:
+        data, _ = fn.readers.file(files=[str(path) for path in files])
+        pipeline.set_outputs(fn.decoders.image(data, device="mixed"))
+    for _ in range(4):
+        pipeline.run()
+    pipeline.close()
+    again = [sizes for sizes in library.reused if sizes]
+    assert library.reused[0] is None and again, "pictures that have been copied make room for others"
+    assert all(sizes == sorted(sizes, reverse=True) for sizes in again), "the largest for the largest"
 
 
 def test_a_damaged_picture_is_told_by_its_file(library: _Library, device: cuda.CudaDevice, tmp_path: Path) -> None:

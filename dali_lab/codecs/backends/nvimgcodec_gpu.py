@@ -57,6 +57,7 @@ class GpuDecoder:
         self.refused = 0
         self._lock = threading.Lock()
         self._waiting: deque[tuple[Event, list[Any]]] = deque()
+        self._idle: list[Any] = []
         hardware = {"batch_size": batch_size, "width_hint": width, "height_hint": height}
         options = [f"nvjpeg_hw_decoder:preallocate_{name}={value}" for name, value in hardware.items() if value]
         self._decoder = library.Decoder(
@@ -79,18 +80,34 @@ class GpuDecoder:
     def decode(self, job: Job, which: list[int], stream: CudaStream) -> dict[int, Any]:
         """Decode pictures in the order of a stream; nvImageCodec's picture for each that it has decoded."""
         codes = {index: code for index in which if (code := nvimgcodec.code_stream(job, index)) is not None}
-        images: list[Any] = []
-        if codes:
-            parameters = nvimgcodec.parameters(job.wanted.colors, job.wanted.adjust_orientation)
-            with self._lock, stream.device:
-                images = self._decoder.decode([*codes.values()], params=parameters, cuda_stream=stream.pointer)
-        return {index: image for index, image in zip(codes, images, strict=True) if image is not None}
+        if not codes:
+            return {}
+        parameters = nvimgcodec.parameters(job.wanted.colors, job.wanted.adjust_orientation)
+        # The largest pictures first, so that each takes the place of one of its rank and memory grows little.
+        sizes = job.shapes.prod(axis=1)
+        order = sorted(codes, key=lambda index: -int(sizes[index]))
+        with self._lock, stream.device:
+            images = self._decoder.decode(
+                [codes[index] for index in order],
+                images=self._reusable(len(order)),
+                params=parameters,
+                cuda_stream=stream.pointer,
+            )
+        return {index: image for index, image in zip(order, images, strict=True) if image is not None}
+
+    def _reusable(self, count: int) -> list[Any] | None:
+        """Pictures of earlier batches whose memory nothing uses any more, the largest first, if there are as many."""
+        while self._waiting and self._waiting[0][0].done():
+            self._idle += self._waiting.popleft()[1]
+        if len(self._idle) < count:
+            return None
+        self._idle.sort(key=lambda image: -image.capacity)
+        taken, self._idle = self._idle[:count], self._idle[count:]
+        return taken
 
     def keep(self, event: Event, images: list[Any]) -> None:
-        """Hold images until an event, after which nothing uses their memory."""
+        """Hold pictures until an event, after which nothing uses their memory and others can be decoded into it."""
         with self._lock:
-            while self._waiting and self._waiting[0][0].done():
-                self._waiting.popleft()
             self._waiting.append((event, images))
 
 

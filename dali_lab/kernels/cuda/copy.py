@@ -10,6 +10,8 @@ from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
 from dali_lab.kernels.cuda.launching import Launcher
 
 AXES = 8
+_MOST_BYTES = 8
+"""Bytes that a thread copies at once where addresses and sizes are multiples of it."""
 
 GATHER = Kernel(
     "copy.cu",
@@ -81,5 +83,9 @@ def flip(gpu: Launcher, src: Array, dst: Array, src_shapes: Array, flips: Array,
 @launches
 def copy(gpu: Launcher, src: Array, dst: Array, sizes: Array, item_size: int) -> None:
     """Copy samples of ``sizes[n]`` elements as they are."""
-    shapes = np.asarray(sizes, np.int64).reshape(-1, 1)
-    copy_window(gpu, src, dst, shapes, np.zeros_like(shapes), shapes, item_size)
+    nbytes = np.asarray(sizes, np.int64) * item_size
+    word = _MOST_BYTES
+    while np.bitwise_or.reduce(np.concatenate([src, dst, nbytes])) % word:
+        word //= 2
+    shapes = (nbytes // word).reshape(-1, 1)
+    copy_window(gpu, src, dst, shapes, np.zeros_like(shapes), shapes, word)

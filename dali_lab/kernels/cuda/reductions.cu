@@ -75,17 +75,18 @@ template <class In, class Acc> __device__ void reduce_part(const ReducePartSampl
         const Acc* start = (const Acc*)sample.start;
         Acc* out = (Acc*)sample.out;
         FOR_ELEMENTS(i, sample.total) {
-            const Divided at = divide(i, param.parts);
-            i64 rest = at.quotient, base = 0;
+            // Neighbouring threads read neighbouring elements: those of neighbouring outputs, or of one output.
+            const Divided at = divide(i, param.abreast ? sample.total / param.parts : (i64)param.parts);
+            const i64 output = param.abreast ? at.rest : at.quotient;
+            i64 rest = output, base = 0;
             for (int d = param.ndim - 1; d >= 0; --d) {
                 const Divided cut = divide(rest, sample.kept[d]);
                 rest = cut.quotient;
                 base += sample.kept_stride[d] * cut.rest;
             }
-            const float mean = param.mode == SPREAD ? means[at.quotient * sample.mean_stride] : 0.0f;
+            const float mean = param.mode == SPREAD ? means[output * sample.mean_stride] : 0.0f;
             Acc total = start[0];
-            // Neighbouring threads read neighbouring elements.
-            for (i64 j = at.rest; j < sample.length; j += param.parts) {
+            for (i64 j = param.abreast ? at.quotient : at.rest; j < sample.length; j += param.parts) {
                 i64 left = j, offset = base;
                 for (int d = param.ndim - 1; d >= 0; --d) {
                     const Divided cut = divide(left, sample.gone[d]);
@@ -132,32 +133,59 @@ template <class Out> struct Widened {
     static __device__ inline double of(Out value) { return (double)widen(value); }
 };
 
+// The result of an output, from the sum or the extreme of its elements.
+template <class Acc, class Out> __device__ inline Out finished(Acc total, int kind, i64 count) {
+    if (kind == TOTAL || kind == EXTREME) return Plain<Acc, Out>::of(total);
+    if (Traits<Out>::is_float) {
+        double value = over_count<Out>((double)total, count);
+        if (kind == ROOT_MEAN || kind == DEVIATION) {
+            value = sizeof(Out) == 8 ? sqrt(value) : (double)sqrtf((float)value);
+        }
+        return element<Out>(value);
+    }
+    // The sum has wrapped in the type of the result.
+    const double wrapped = Widened<Out>::of(Plain<Acc, Out>::of(total));
+    float value = count ? (float)over_count<float>(wrapped, count) : 0.0f;
+    if (kind == ROOT_MEAN) value = sqrtf(value);
+    return element<Out>(value);
+}
+
+// Few parts are added up by a thread for each output; many by a block, in a tree.
+enum { FEW_PARTS = 16, MOST_THREADS = 256 };
+
 template <class Acc, class Out> __device__ void reduce_end(const ReduceEndSample* table, const ReduceEndParam& param) {
-    const bool is_float = Traits<Out>::is_float;
+    __shared__ Acc sums[MOST_THREADS];
     FOR_SAMPLES(s) {
         const ReduceEndSample& sample = table[s];
         const Acc* parts = (const Acc*)sample.parts;
         Out* out = (Out*)sample.out;
-        FOR_ELEMENTS(i, sample.total) {
-            Acc total = parts[i * param.parts];
-            for (int p = 1; p < param.parts; ++p) total = combined(param.mode, total, parts[i * param.parts + p]);
-            if (param.kind == TOTAL || param.kind == EXTREME) {
-                out[i] = Plain<Acc, Out>::of(total);
-                continue;
+        const i64 step = param.abreast ? sample.total : 1, pitch = param.abreast ? 1 : param.parts;
+        if (param.parts <= FEW_PARTS) {
+            FOR_ELEMENTS(i, sample.total) {
+                Acc total = parts[i * pitch];
+                for (int p = 1; p < param.parts; ++p) total = combined(param.mode, total, parts[i * pitch + p * step]);
+                out[i] = finished<Acc, Out>(total, param.kind, sample.count);
             }
-            if (is_float) {
-                double value = over_count<Out>((double)total, sample.count);
-                if (param.kind == ROOT_MEAN || param.kind == DEVIATION) {
-                    value = sizeof(Out) == 8 ? sqrt(value) : (double)sqrtf((float)value);
+            continue;
+        }
+        for (i64 i = blockIdx.x; i < sample.total; i += gridDim.x) {
+            const int threads = smaller((int)blockDim.x, param.parts);
+            FOR_BLOCK(t, threads) {
+                Acc total = parts[i * pitch + t * step];
+                for (int p = t + threads; p < param.parts; p += threads) {
+                    total = combined(param.mode, total, parts[i * pitch + p * step]);
                 }
-                out[i] = element<Out>(value);
-            } else {
-                // The sum has wrapped in the type of the result.
-                const double wrapped = Widened<Out>::of(Plain<Acc, Out>::of(total));
-                float value = sample.count ? (float)over_count<float>(wrapped, sample.count) : 0.0f;
-                if (param.kind == ROOT_MEAN) value = sqrtf(value);
-                out[i] = element<Out>(value);
+                sums[t] = total;
             }
+            for (int left = threads; left > 1;) {
+                const int half_of_them = (left + 1) / 2;
+                __syncthreads();
+                FOR_BLOCK(t, left / 2) sums[t] = combined(param.mode, sums[t], sums[t + half_of_them]);
+                left = half_of_them;
+            }
+            __syncthreads();
+            FOR_BLOCK(t, 1) out[i] = finished<Acc, Out>(sums[0], param.kind, sample.count);
+            __syncthreads();
         }
     }
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.kernels.arrays import Array, Number
 from dali_lab.kernels.cuda.copy import AXES, padded
-from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
+from dali_lab.kernels.cuda.kernel import MOST, NUMBERS, THREADS, Kernel, launches
 from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT64, INT64, UINT64, numpy_dtype
@@ -20,7 +20,10 @@ _MODES = {"sum": 0, "mean": 0, "mean_square": 1, "rms": 1, "variance": 2, "std_d
 _ENDS = {"sum": 0, "mean": 1, "mean_square": 1, "rms": 2, "variance": 3, "std_dev": 4, "min": 5, "max": 5, "spread": 0}
 _LEAST_WORK = 64
 """Elements that a thread should have to add before another one helps."""
-_MOST_PARTS = 1024
+_MOST_PARTS = 4096
+"""Parts of all outputs of a sample."""
+_FEW_PARTS = 16
+_WORTH_A_BREAST = 8
 
 REDUCE_PART = Kernel(
     "reductions.cu",
@@ -31,15 +34,16 @@ REDUCE_PART = Kernel(
         f"i4 kept[{AXES}] gone[{AXES}]",
         f"i8 kept_stride[{AXES}] gone_stride[{AXES}]",
     ),
-    param=("i4 ndim parts mode",),
+    param=("i4 ndim parts mode abreast",),
     types=(NUMBERS, _ACCUMULATORS),
 )
 REDUCE_END = Kernel(
     "reductions.cu",
     "reduce_end",
     sample=("u8 parts out", "i8 total count"),
-    param=("i4 parts mode kind",),
+    param=("i4 parts mode kind abreast",),
     types=(_ACCUMULATORS, NUMBERS),
+    shares=True,
 )
 
 
@@ -69,16 +73,18 @@ def reduce(
     count
         Number of elements that means are of, ``[N]``, where they are not all of the sample's.
     """
-    shapes, result = data.shapes, numpy_dtype(out.dtype)
+    result = numpy_dtype(out.dtype)
+    shapes, reduced = _merged(data.shapes, axes)
+    ndim = len(reduced)
     strides = np.ones_like(shapes)
-    if data.ndim > 1:
+    if ndim > 1:
         strides[:, :-1] = np.cumprod(shapes[:, :0:-1], axis=1)[:, ::-1]
-    reduced = np.zeros(data.ndim, bool)
-    reduced[list(axes)] = True
     kept, gone = np.where(reduced, 1, shapes), np.where(reduced, shapes, 1)
     length, outputs = gone.prod(axis=1), kept.prod(axis=1)
     if not int(outputs.max(initial=0)):
         return
+    # Where the last axis is kept, neighbours in memory belong to neighbouring outputs.
+    abreast = bool(ndim and not reduced[-1] and shapes[:, -1].min() >= _WORTH_A_BREAST)
     parts = int(np.clip(length.max() // _LEAST_WORK, 1, max(1, _MOST_PARTS // int(outputs.max()))))
     accumulator = FLOAT64 if result.kind == "f" else INT64 if result.kind == "i" else UINT64
     mode = _MODES[kind]
@@ -105,12 +111,23 @@ def reduce(
         (numpy_dtype(data.dtype), numpy_dtype(accumulator)),
         outputs * parts,
         sample,
-        {"ndim": data.ndim, "parts": parts, "mode": mode},
+        {"ndim": ndim, "parts": parts, "mode": mode, "abreast": abreast},
     )
     REDUCE_END.launch(
         gpu,
         (numpy_dtype(accumulator), result),
-        outputs,
+        outputs if parts <= _FEW_PARTS else outputs * THREADS,
         {"parts": sums.addresses, "out": out.addresses, "total": outputs, "count": number},
-        {"parts": parts, "mode": mode, "kind": _ENDS[kind]},
+        {"parts": parts, "mode": mode, "kind": _ENDS[kind], "abreast": abreast},
     )
+
+
+def _merged(shapes: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
+    """Shapes with neighbouring axes as one where all of them are reduced or none, and which of the axes are."""
+    reduced = np.zeros(shapes.shape[1], bool)
+    reduced[list(axes)] = True
+    if not len(reduced):
+        return shapes, reduced
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(reduced)) + 1])
+    merged = np.multiply.reduceat(shapes, starts, axis=1)
+    return (merged, reduced[starts]) if merged.max(initial=0) <= MOST else (shapes, reduced)

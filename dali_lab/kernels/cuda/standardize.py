@@ -16,13 +16,19 @@ STANDARDIZE = Kernel(
     "standardize.cu",
     "standardize",
     sample=(
-        "u8 data mean spread out",
-        "i8 total divisor",
+        "u8 data mean inverse out",
+        "i8 total",
         f"i4 shape[{AXES}]",
-        f"i8 mean_stride[{AXES}] spread_stride[{AXES}]",
+        f"i8 mean_stride[{AXES}] inverse_stride[{AXES}]",
     ),
-    param=("i4 ndim found", "f4 epsilon scale shift"),
+    param=("i4 ndim", "f4 scale shift"),
     types=(NUMBERS, NUMBERS),
+)
+INVERSE_DEVIATION = Kernel(
+    "standardize.cu",
+    "inverse_deviation",
+    sample=("u8 data out", "i8 total divisor"),
+    param=("i4 found", "f4 epsilon"),
 )
 
 
@@ -64,39 +70,38 @@ def standardize(
         spread_stride = _strides(kept, data.shapes)
     else:
         spread, spread_stride = _given(gpu, deviation, data)
-    STANDARDIZE.launch(
+    inverse = gpu.batch(spread.shapes, FLOAT)
+    INVERSE_DEVIATION.launch(
         gpu,
-        (numpy_dtype(data.dtype), numpy_dtype(out.dtype)),
-        data.sizes,
-        {
-            "data": data.addresses,
-            "mean": means.addresses,
-            "spread": spread.addresses,
-            "out": out.addresses,
-            "divisor": divisor - ddof,
-            "shape": padded(data.shapes),
-            "mean_stride": padded(mean_stride),
-            "spread_stride": padded(spread_stride),
-        },
-        {"ndim": data.ndim, "found": deviation is None, "epsilon": epsilon, "scale": scale, "shift": shift},
+        (),
+        spread.sizes,
+        {"data": spread.addresses, "out": inverse.addresses, "divisor": divisor - ddof},
+        {"found": deviation is None, "epsilon": epsilon},
     )
+    _launch(gpu, data, out, (means, mean_stride), (inverse, spread_stride), scale, shift)
+
+
+def _launch(
+    gpu: Launcher, data: Batch, out: Batch, mean: tuple[Batch, Array], inverse: tuple[Batch, Array],
+    scale: float = 1.0, shift: float = 0.0,
+) -> None:  # fmt: skip
+    sample = {
+        "data": data.addresses,
+        "mean": mean[0].addresses,
+        "inverse": inverse[0].addresses,
+        "out": out.addresses,
+        "shape": padded(data.shapes),
+        "mean_stride": padded(mean[1]),
+        "inverse_stride": padded(inverse[1]),
+    }
+    types = numpy_dtype(data.dtype), numpy_dtype(out.dtype)
+    STANDARDIZE.launch(gpu, types, data.sizes, sample, {"ndim": data.ndim, "scale": scale, "shift": shift})
 
 
 def _apart(gpu: Launcher, data: Batch, means: Batch, stride: Array) -> Batch:
     """Distances of elements from means that are stretched over the samples, as FLOAT."""
     out = gpu.batch(data.shapes, FLOAT)
-    one, no_stride = _given(gpu, np.ones(1, np.float32), data)
-    sample = {
-        "data": data.addresses,
-        "mean": means.addresses,
-        "spread": one.addresses,
-        "out": out.addresses,
-        "shape": padded(data.shapes),
-        "mean_stride": padded(stride),
-        "spread_stride": padded(no_stride),
-    }
-    param = {"ndim": data.ndim, "found": False, "scale": 1.0}
-    STANDARDIZE.launch(gpu, (numpy_dtype(data.dtype), np.float32), data.sizes, sample, param)
+    _launch(gpu, data, out, (means, stride), _given(gpu, np.ones(1, np.float32), data))
     return out
 
 

@@ -1,6 +1,8 @@
 // Warping images by affine maps and projections: positions of the output are mapped to positions of the input. Pixel
 // centres are at halves. Along a row positions are stepped in float32, from a new start every 256 columns.
 
+enum { SPAN = 8 };
+
 __device__ inline float stepped(float start, float step, int column) {
     for (int i = 256; i <= column; i += 256) start += step * 256.0f;
     for (int i = column & 255; i > 0; --i) start += step;
@@ -67,27 +69,32 @@ template <class In, class Out> __device__ void warp_image(const WarpImageSample*
         const int height = sample.height, width = sample.width, channels = sample.channels;
         const i64 line = (i64)width * channels;
         const Picture shape = {height, width, channels, param.clamp && height > 0 && width > 0};
+        // A thread has a few pixels of a row, as only the first one's position takes many steps.
         FOR_ELEMENTS(i, sample.total) {
-            Divided at = divide(i, sample.out_width);
-            const int column = at.rest;
-            at = divide(at.quotient, sample.out_height);
+            Divided at = divide(i, (sample.out_width + SPAN - 1) / SPAN);
+            const int first = at.rest * SPAN, end = smaller(first + (int)SPAN, sample.out_width);
+            const i64 row = at.quotient;
+            at = divide(row, sample.out_height);
             const float y = (float)at.rest + 0.5f;
             const In* data = (const In*)sample.data + at.quotient * height * line;
-            Out* out = (Out*)sample.out + i * channels;
-            float u, v;
-            if (param.projective) {
-                const float x = (float)column + 0.5f;
-                const float w = (m[8] + m[6] * x) + m[7] * y;
-                u = ((m[2] + m[0] * x) + m[1] * y) / w;
-                v = ((m[5] + m[3] * x) + m[4] * y) / w;
-            } else {
-                u = stepped((m[2] + m[0] * 0.5f) + m[1] * y, m[0], column);
-                v = stepped((m[5] + m[3] * 0.5f) + m[4] * y, m[3], column);
-            }
-            if (sample.linear) {
-                linear_blend(data, out, shape, fill, param.fills, u, v);
-            } else {
-                nearest_pixel(data, out, shape, fill, param.fills, u, v);
+            Out* out = (Out*)sample.out + (row * sample.out_width + first) * channels;
+            const float left = (m[2] + m[0] * 0.5f) + m[1] * y, top = (m[5] + m[3] * 0.5f) + m[4] * y;
+            float u = stepped(left, m[0], first), v = stepped(top, m[3], first);
+            for (int column = first; column < end; ++column, out += channels) {
+                if (param.projective) {
+                    const float x = (float)column + 0.5f;
+                    const float w = (m[8] + m[6] * x) + m[7] * y;
+                    u = ((m[2] + m[0] * x) + m[1] * y) / w;
+                    v = ((m[5] + m[3] * x) + m[4] * y) / w;
+                } else if (column > first) {
+                    u += m[0];
+                    v += m[3];
+                }
+                if (sample.linear) {
+                    linear_blend(data, out, shape, fill, param.fills, u, v);
+                } else {
+                    nearest_pixel(data, out, shape, fill, param.fills, u, v);
+                }
             }
         }
     }

@@ -11,6 +11,8 @@ from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.kernels.cuda.pictures import MOVED, moved
 
 _TYPES = ("u1", "i2", "u2", "i4", "f4")
+_SPAN = 8
+"""Pixels of a row that a thread computes."""
 
 WARP_IMAGE = Kernel(
     "warp.cu",
@@ -41,6 +43,7 @@ def warp_affine(
     values = np.zeros((1, 1), np.float32) if fill is None else np.atleast_2d(np.asarray(fill, np.float32))
     shapes = np.asarray(src_shapes, np.int64)
     sample = moved(src, dst, shapes[:, 1:], dst_shapes[:, 1:3], shapes[:, 0])
+    sample["total"] = shapes[:, 0] * dst_shapes[:, 1] * -(-dst_shapes[:, 2] // _SPAN)
     WARP_IMAGE.launch(
         gpu,
         (src_dtype, dst_dtype),
