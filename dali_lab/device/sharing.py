@@ -6,6 +6,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from dali_lab.device.handles import stream_handle
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Block
@@ -142,9 +144,12 @@ def copy_to_device_memory(batch: Batch, address: int, cuda_stream: object, *, wa
     device = cuda_device_of(batch)
     consumer = device.external(stream_handle(cuda_stream) or 0)
     hand_to(batch, consumer)
-    for start, nbytes in zip(batch.addresses.tolist(), (batch.sizes * batch.itemsize).tolist(), strict=True):
+    sizes = batch.sizes * batch.itemsize
+    gaps = np.flatnonzero(batch.addresses[:-1] + sizes[:-1] != batch.addresses[1:]) + 1
+    for run in np.split(np.arange(len(sizes)), gaps):  # samples that lie one after the other are one copy
+        nbytes = int(sizes[run].sum())
         if nbytes:
-            consumer.copy(address, start, nbytes)
+            consumer.copy(address, int(batch.addresses[run[0]]), nbytes)
         address += nbytes
     if wait:
         consumer.synchronize()

@@ -108,11 +108,10 @@ class DALIRaggedIterator(DALIGenericIterator):
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for name, kind, output in zip(self.output_map, self._types, outputs, strict=True):
-            cpu = output.as_cpu()
             if kind == self.DENSE_TAG:
-                result[name] = to_torch_tensor(cpu)
+                result[name] = to_torch_tensor(output)
                 continue
-            tensors = [to_torch_tensor(cpu.at(sample)) for sample in range(len(cpu))]
+            tensors = [to_torch_tensor(output[sample]) for sample in range(len(output))]
             result[name] = tensors if kind == self.SPARSE_LIST_TAG else _sparse(tensors)
         return result
 
@@ -125,8 +124,10 @@ class DALIRaggedIterator(DALIGenericIterator):
 
 def _sparse(tensors: list[torch.Tensor]) -> torch.Tensor:
     """One-dimensional samples of different lengths as a sparse matrix with one row for each."""
-    rows = torch.repeat_interleave(torch.arange(len(tensors)), torch.tensor([len(tensor) for tensor in tensors]))
-    columns = torch.cat([torch.arange(len(tensor)) for tensor in tensors]) if tensors else rows
+    device = tensors[0].device if tensors else None
+    lengths = torch.tensor([len(tensor) for tensor in tensors], device=device)
+    rows = torch.repeat_interleave(torch.arange(len(tensors), device=device), lengths)
+    columns = torch.cat([torch.arange(len(tensor), device=device) for tensor in tensors]) if tensors else rows
     return torch.sparse_coo_tensor(torch.stack([rows, columns]), torch.hstack(tensors), check_invariants=True)
 
 
