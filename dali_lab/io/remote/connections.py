@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import re
 import socket
 import ssl
@@ -67,10 +68,15 @@ class Connections:
         self._timeout, self._most = timeout, most
         self._head = f" HTTP/1.1\r\nHost: {parts.netloc}\r\nUser-Agent: dali-lab\r\nAccept: */*\r\n"
         self._idle: deque[tuple[float, socket.socket]] = deque()
+        self._process = os.getpid()
         weakref.finalize(self, _close, self._idle)
 
     def kept(self) -> socket.socket | None:
         """A connection from an earlier request, if there is one."""
+        if self._process != os.getpid():  # two processes on one connection would take each other's answers
+            _close(self._idle)
+            self._idle.clear()
+            self._process = os.getpid()
         oldest = time.monotonic() - _IDLE
         with contextlib.suppress(IndexError):
             while True:

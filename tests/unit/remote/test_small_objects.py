@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -137,6 +138,16 @@ def test_the_usual_answer_and_its_connection() -> None:
         assert answer is not None
         assert (bytes(answer.data), answer.tag) == (b"body", '"tag"')
         assert connections.kept() is None
+
+
+def test_a_forked_process_opens_connections_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On one connection two processes would take each other's answers."""
+    left, right = socket.socketpair()
+    connections = Connections("http://127.0.0.1", 30.0, 4)
+    connections._idle.append((float("inf"), left))
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert connections.kept() is None and left.fileno() == -1
+    right.close()
 
 
 def test_a_group_of_requests_takes_no_more_slots_than_there_are(server: S3, monkeypatch: pytest.MonkeyPatch) -> None:
