@@ -301,7 +301,8 @@ class Arg:
 
     def _element_type(self, value: dtypes.DALIDataType) -> dtypes.DALIDataType:
         if not dtypes.has_elements(value):
-            raise ArgumentError(f"takes a type of numbers, got {value.name}", argument=self.name)
+            message = f"Unsupported output dtype {value.name}. Supported types are those of numbers"
+            raise ArgumentError(message, argument=self.name)
         return value
 
     def _check_range(self, value: float) -> None:

@@ -27,6 +27,7 @@ from dali_lab.schema.ports import INTEGERS
 if TYPE_CHECKING:
     from dali_lab.operators.readers.unmatched import Unmatched
 
+_BEHAVIOURS = ("empty", "skip", "error")
 _TYPES = (*INTEGERS, FLOAT16, FLOAT, FLOAT64)
 
 
@@ -62,9 +63,10 @@ class Webdataset(ListReader):
         choice(
             "missing_component_behavior",
             "empty",
-            ("empty", "skip", "error"),
+            _BEHAVIOURS,
             "What becomes of samples that lack a file: the output is empty, the sample is left out, or it is an error.",
-            synonyms=(("", "empty"),),
+            synonyms=(("", "empty"), *((name, name) for name in _BEHAVIOURS)),
+            refused_as="Invalid value for missing_component_behavior",
         ),
         Arg("dtypes", "dtype", None, "Type of the elements of each output; by default UINT8.", vector=True),
         flag("case_sensitive_extensions", "Tell upper and lower case apart in extensions.", default=True),
@@ -86,12 +88,22 @@ class Webdataset(ListReader):
         if ext is not None and not ext:
             raise ArgumentError("is an empty list", argument="ext")
         if paths and indices and len(indices) != len(paths):
-            raise ArgumentError(f"has {len(indices)} index files for {len(paths)} archives", argument="index_paths")
+            raise ArgumentError(
+                f"has {len(indices)} index files for {len(paths)} archives. The number of index files, if any, must"
+                " match the number of archives in the dataset",
+                argument="index_paths",
+            )
         if ext and dtypes is not None and len(dtypes) != len(ext):
-            raise ArgumentError(f"has {len(dtypes)} types for {len(ext)} outputs", argument="dtypes")
+            raise ArgumentError(
+                f"has {len(dtypes)} types for {len(ext)} outputs. Number of extensions does not match the number of"
+                " provided types",
+                argument="dtypes",
+            )
         for dtype in dtypes or ():
             if dtype not in _TYPES:
-                raise ArgumentError(f"files cannot be taken for {dtype.name}", argument="dtypes")
+                known = ", ".join(each.name for each in _TYPES)
+                message = f"Unsupported output dtype {dtype.name}. Supported types are: {known}"
+                raise ArgumentError(message, argument="dtypes")
 
     def load(self) -> int:
         self._warned = False
