@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dali_lab.model.errors import DaliLabError
 from dali_lab.model.subprocesses import environment, own_module
+from dali_lab.model.system import peak_memory
 
 if TYPE_CHECKING:
     from dali_lab.pipeline.pipeline import Pipeline
@@ -199,7 +200,7 @@ def _measure(engine: str, path: str, settings: Json, seconds: float) -> Json:
                 break
         rate = samples / spent
     cpu = 1e6 * (time.process_time() - used) / max(samples, 1)
-    return {"rate": rate, "cpu": cpu, "memory": _peak_memory(), "nodes": nodes}
+    return {"rate": rate, "cpu": cpu, "memory": peak_memory() / 2**20, "nodes": nodes}
 
 
 def _measure_cached(pipeline: Any, seconds: float) -> Json:
@@ -221,19 +222,7 @@ def _measure_cached(pipeline: Any, seconds: float) -> Json:
     samples = max(1, gain.measured.samples)
     cpu = 1e6 * (time.process_time() - used[-1]) / samples
     found = {"kept": gain.kept, "nbytes": gain.nbytes, "samples": gain.samples}
-    return {"rate": gain.measured.images_per_second, "cpu": cpu, "memory": _peak_memory(), "nodes": {}, **found}
-
-
-def _peak_memory() -> float:
-    """Peak memory of this process in MiB."""
-    try:
-        # The system's count for a process begins with the program that started it; this begins with this one.
-        with open("/proc/self/status") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
-    except (OSError, StopIteration):
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"rate": gain.measured.images_per_second, "cpu": cpu, "memory": peak_memory() / 2**20, "nodes": {}, **found}
 
 
 def _next(pipeline: Any) -> Any:

@@ -42,7 +42,7 @@ def join(root: str, name: str) -> str:
         return name
     if is_remote(root):
         return name if name.startswith("/") else f"{root.rstrip('/')}/{name}"
-    if name.startswith(os.sep):
+    if name.startswith(os.sep) or (os.name == "nt" and os.path.isabs(name)):
         return name
     return root + name if root.endswith(os.sep) else f"{root}{os.sep}{name}"
 

@@ -27,6 +27,23 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+def peak_memory() -> int:
+    """The most bytes of memory that this process has held."""
+    if sys.platform == "win32":
+        counters = (ctypes.c_size_t * 9)(9 * ctypes.sizeof(ctypes.c_size_t))  # the size, the peak, and others
+        ctypes.WinDLL("kernel32").K32GetProcessMemoryInfo(ctypes.c_void_p(-1), counters, counters[0])
+        return counters[1]
+    try:
+        # The system's count for a process begins with the program that started it; this begins with this one.
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) << 10
+    except (OSError, StopIteration):
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak << 10
+
+
 def map_memory(nbytes: int) -> mmap.mmap:
     """Memory of this process alone, in large pages where there are any."""
     if not hasattr(mmap, "MAP_PRIVATE"):

@@ -127,6 +127,7 @@ class Workspace:
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._warming: Token | None = None
         self._run: threading.Thread | None = None
+        self._running: Token | None = None
         self._keep_at: float | None = None
         self._problems_due = False
         self.closed = False
@@ -387,12 +388,18 @@ class Workspace:
     @property
     def running(self) -> bool:
         """Whether a real run goes on."""
-        return self._run is not None and self._run.is_alive()
+        return self._running is not None
 
-    def start_run(self, work: Callable[[], None]) -> None:
-        """Begin a real run, on a thread of its own."""
+    def start_run(self, token: Token, work: Callable[[], None]) -> None:
+        """Begin a real run, on a thread of its own, which goes on until :meth:`end_run`."""
+        self._running = token
         self._run = threading.Thread(target=work, name="dali-lab-run", daemon=True)
         self._run.start()
+
+    def end_run(self, token: Token) -> None:
+        """Let the next run begin, where this one is the last."""
+        if self._running is token:
+            self._running = None
 
 
 def _catalogue_changed(operator: type[Operator]) -> None:

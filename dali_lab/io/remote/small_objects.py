@@ -68,6 +68,8 @@ class SmallObjects:
         # Opening one takes several turns to the server and back: the library, which opens many at once, takes the rest.
         new = [index for index in taken if index not in kept][:_NEW]
         yield from ((index, None) for index in range(len(keys)) if index not in kept and index not in new)
+        if not kept and not new:
+            return
         under_way: dict[int, tuple[int, Request]] = {}
         poll = select.poll()
         try:

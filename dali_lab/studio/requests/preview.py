@@ -139,6 +139,8 @@ def _alone(
     def tell(event: Wire) -> None:
         if not request.port.open:
             token.cancel()
+        if hasattr(event, "status"):  # the last event, after which the next run may begin
+            workspace.end_run(token)
         request.port.tell(event)
 
     def work() -> None:
@@ -146,9 +148,10 @@ def _alone(
             events(found, workspace.store.permissions.roots, seed, params, token, tell)
         finally:
             request.editor.end(params.run)
+            workspace.end_run(token)
 
     request.answer(RunStarted(params.run))
-    workspace.start_run(work)
+    workspace.start_run(token, work)
 
 
 @handles("sweep", SweepRequest)

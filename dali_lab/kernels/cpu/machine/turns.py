@@ -34,8 +34,9 @@ def locked(file: str, subject: str) -> Iterator[None]:
     """
     place = zlib.crc32(subject.encode())
     held = False
-    with contextlib.suppress(OSError):
-        held = _take(_opened(file, os.getpid()), place)
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            held = _take(_opened(file, os.getpid()), place)
     try:
         yield
     finally:
@@ -47,16 +48,15 @@ def locked(file: str, subject: str) -> Iterator[None]:
 def _take(descriptor: int, place: int) -> bool:
     """Whether the byte was locked."""
     end = time.monotonic() + _PATIENCE
-    while fcntl is not None:
+    while True:
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
         except (BlockingIOError, PermissionError):
             if time.monotonic() > end:
-                break
+                return False
             time.sleep(0.02)
         else:
             return True
-    return False
 
 
 @functools.cache
