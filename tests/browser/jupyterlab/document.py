@@ -97,6 +97,10 @@ class Document:
         body = f"{kernel}.requestExecute({{ code }}){done}"
         self.ask(f"(widget, code) => {body}" if wait else f"(widget, code) => void {body}", code)
 
+    def change_kernel(self, **which: Any) -> None:
+        """Give the document another kernel: a running one by its `id`, or a new one by its `name`."""
+        self.ask("(widget, which) => widget.context.sessionContext.changeKernel(which).then(() => null)", which)
+
     def set_argument(self, node: str, name: str, value: Any) -> None:
         self.ask(
             """(widget, [node, name, value]) => {

@@ -94,7 +94,7 @@ def test_a_session_that_ends_is_no_lost_server(shown: Document) -> None:
     shown.page.evaluate("new Promise((done) => setTimeout(done))")
     shown.page.remove_listener("request", note)
     assert not [url for url in started if "/api/sessions" in url], "nobody has asked for another kernel"
-    shown.ask("(widget) => widget.context.sessionContext.changeKernel({ name: 'python3' }).then(() => null)")
+    shown.change_kernel(id=shown.kernel)
     shown.find(f'{EDITOR}[data-connection="connected"]').wait_for()
 
 
@@ -116,8 +116,7 @@ def test_a_kernel_that_its_owner_shuts_down_is_not_replaced(shown: Document) -> 
     shown.node("value_2").wait_for()
     shown.page.remove_listener("request", note)
     assert not [url for url in started if "/api/sessions" in url], "nobody has asked for another kernel"
-    change = "(widget, id) => widget.context.sessionContext.changeKernel({ id }).then(() => null)"
-    shown.ask(change, shown.kernel)
+    shown.change_kernel(id=shown.kernel)
     shown.connected()
     shown.idle()
     shown.node("value_2").wait_for()
@@ -187,11 +186,10 @@ def test_a_document_opened_while_its_kernel_is_ending_gets_another(shown: Docume
 
 def test_kernels_that_cannot_run_a_pipeline_say_so(shown: Document) -> None:
     shown.open("bare.dali.json", small_text(), alone=True)
-    change = "(widget, name) => widget.context.sessionContext.changeKernel({ name }).then(() => null)"
-    shown.ask(change, "bare")
+    shown.change_kernel(name="bare")
     shown.bar("kernel").filter(has_text="pip install dali-lab").wait_for()
     assert shown.node("value").count() == 1, "the graph stays"
-    shown.ask(change, "python3")
+    shown.change_kernel(name="python3")
     shown.connected()
 
 
