@@ -14,12 +14,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from numba import types as nb_types
 
 from dali_lab.kernels.arrays import Array, Number
 from dali_lab.kernels.cpu.convert import widen
-from dali_lab.kernels.cpu.memory import array_at, copy_row, kernel, part
+from dali_lab.kernels.cpu.machine import uses
+from dali_lab.kernels.cpu.machine.sum_vectors import LANES as RUNS_AT_ONCE
+from dali_lab.kernels.cpu.machine.sum_vectors import sums_of_elements, sums_of_squared_distances, sums_of_squares
+from dali_lab.kernels.cpu.memory import array_at, copy_row, kernel, part, variants
 
-Workplace: TypeAlias = tuple[Array, Array, Array, Array, Array]
+Workplace: TypeAlias = tuple[Array, Array, Array, Array, Array, Array]
 """See :func:`workplace`."""
 SUM, SQUARES, SPREAD = range(3)
 """The sums that :func:`accumulate` knows; `SPREAD` is squares of distances, in float32, from a given mean."""
@@ -36,6 +40,10 @@ _NARROW = 8
 _MANY_ROWS = 16
 """Rows of lanes for which it is worth to begin with them."""
 _DEEP = 64
+_RUNS = 64
+"""Runs of at most :data:`FEW` neighbours that are summed side by side."""
+_LEAST_IN_RUNS, _MOST_IN_RUNS = _RUNS * (FEW // 2 + 1), _RUNS * FEW
+"""Neighbours that are halved down to so many runs."""
 
 
 def levels(shapes: Array, axes: tuple[int, ...]) -> Array:
@@ -234,6 +242,48 @@ def _add_nested(
     copy_row(nested[level], sums)
 
 
+def sum_in_runs(kind: int, x: Array, start: int, size: int, about: Array, sums: Array, work: Workplace) -> bool:
+    """The total of neighbours that are halved six times, if they are float32; whether it was found."""
+    return False
+
+
+@variants(sum_in_runs)
+def _choose_sum_in_runs(kind: Any, x: Any, start: Any, size: Any, about: Any, sums: Any, work: Any) -> Any:
+    if not uses("vectors") or x.dtype != nb_types.float32 or sums.dtype != nb_types.float32:
+        return sum_in_runs
+
+    def in_vectors(kind: int, x: Array, start: int, size: int, about: Array, sums: Array, work: Workplace) -> bool:
+        lanes, starts, sizes = work[4], work[5][0], work[5][1]
+        starts[0], sizes[0] = start, size
+        count = 1
+        while count < _RUNS:
+            for k in range(count - 1, -1, -1):
+                half = sizes[k] >> 1
+                starts[2 * k + 1], sizes[2 * k + 1] = starts[k] + half, sizes[k] - half
+                starts[2 * k], sizes[2 * k] = starts[k], half
+            count *= 2
+        shortest = size // _RUNS
+        for k in range(0, _RUNS, RUNS_AT_ONCE):
+            places = x.ctypes.data, starts.ctypes.data + 8 * k, shortest, about[0], lanes.ctypes.data + 4 * k
+            if kind == SUM:
+                sums_of_elements(*places)
+            elif kind == SQUARES:
+                sums_of_squares(*places)
+            else:
+                sums_of_squared_distances(*places)
+        for k in range(_RUNS):
+            if sizes[k] > shortest:
+                lanes[k] += _term(kind, x[np.uintp(starts[k] + shortest)], about[0], np.float32(0))
+        while count > 1:
+            count //= 2
+            for k in range(count):
+                lanes[k] = lanes[2 * k] + lanes[2 * k + 1]
+        sums[0] = lanes[0]
+        return True
+
+    return in_vectors
+
+
 @part
 def _add_tree(
     kind: int, x: Array, plan: Array, start: int, few: int, about: Array, total: Array, work: Workplace, like_src: Array
@@ -259,8 +309,13 @@ def _add_tree(
         while level < last and size == 1:
             level += 1
             size = plan[0, level]
+        row = few == FEW and level == last and width == 1 and plan[1, last] == 1
+        if row and _LEAST_IN_RUNS <= size <= _MOST_IN_RUNS:
+            done = sum_in_runs(kind, x, at, size, about, pending[waiting], work)
+        else:
+            done = False
         quarters = few == FEW and level == last and width < _NARROW and 2 * FEW + 1 < size <= 4 * FEW
-        if size * plan[2, level] > few and not quarters:
+        if not done and not quarters and size * plan[2, level] > few:
             half = size >> 1
             nodes[top, 0], nodes[top, 1] = level, at + half * plan[1, level]
             nodes[top, 2], nodes[top, 3] = size - half, depth + 1
@@ -268,7 +323,9 @@ def _add_tree(
             nodes[top, 0], nodes[top, 1], nodes[top, 2], nodes[top, 3] = level, at, half, depth + 1
             top += 1
             continue
-        if quarters:
+        if done:
+            pass
+        elif quarters:
             zero = total.dtype.type(0)
             for k in range(width):
                 pending[waiting, k] = _four_chains(kind, x, at + k, plan[1, last], size, about[k], zero, like_src)
@@ -288,13 +345,14 @@ def _add_tree(
 
 @part
 def workplace(levels: int, like_total: Array) -> Any:
-    """Memory to work in: nodes, sums that wait for another half, those of levels, counters, and a row of lanes."""
+    """Memory to work in: nodes, sums that wait for another half, those of levels, counters, lanes, places of runs."""
     return (
         np.empty((2 * _DEEP, 5), np.int64),
         np.empty((_DEEP, _TILE), like_total.dtype),
         np.empty((levels, _TILE), like_total.dtype),
         np.empty(levels, np.int64),
         np.empty(LANES, like_total.dtype),
+        np.empty((2, _RUNS), np.int64),
     )
 
 
