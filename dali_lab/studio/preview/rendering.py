@@ -19,6 +19,9 @@ from dali_lab.studio.preview.summaries import Summary, positions, summary
 from dali_lab.studio.protocol.previews import OutputPreview
 from dali_lab.studio.protocol.values import PictureRef
 
+_SUMMARY_BYTES = 2048
+_SUMMARIES = 256
+
 
 @dataclass
 class Rendered:
@@ -29,7 +32,7 @@ class Rendered:
 
     def size(self) -> int:
         """Bytes that keeping it takes."""
-        return 2048 + sum(len(item.data) for item in self.pictures if item is not None)
+        return _SUMMARY_BYTES + sum(len(item.data) for item in self.pictures if item is not None)
 
     def output(self, buffers: list[bytes]) -> OutputPreview:
         """The output with its pictures, whose bytes are added to `buffers`."""
@@ -63,11 +66,14 @@ class Renderer:
     def __init__(self, threads: int, memory: int = 128 << 20) -> None:
         self.pool = ThreadPoolExecutor(threads, "dali-lab-pictures")
         self._cache: Cache[Rendered] = Cache(memory)
+        # Thumbnails and large pictures of an output have the same summary.
+        self._summaries: Cache[Summary] = Cache(_SUMMARIES * _SUMMARY_BYTES)
 
     def close(self) -> None:
         """End the threads and forget all pictures."""
         self.pool.shutdown(cancel_futures=True)
         self._cache.clear()
+        self._summaries.clear()
 
     def rendered(
         self, result: NodeResult, output: int, evaluation: Evaluation, kind: str, size: int, roots: Collection[str]
@@ -76,15 +82,18 @@ class Renderer:
         batch = result.outputs[output]
         if batch is None:
             return None
-        key = (result.key, output, evaluation.samples, evaluation.total, kind, size)
-        found = self._cache.get(key)
+        content = (result.key, output, evaluation.samples, evaluation.total, kind)
+        found = self._cache.get((content, size))
         if found is not None:
             return found
         missing = result.missing[output]
-        described = summary(batch, evaluation.samples, missing, kind, roots, evaluation.total)
-        if missing:
-            shown = range(evaluation.samples)
-            described.output.lost = [evaluation.reason(sample) if sample in missing else None for sample in shown]
+        described = self._summaries.get(content)
+        if described is None:
+            described = summary(batch, evaluation.samples, missing, kind, roots, evaluation.total)
+            if missing:
+                shown = range(evaluation.samples)
+                described.output.lost = [evaluation.reason(sample) if sample in missing else None for sample in shown]
+            self._summaries.put(content, described, _SUMMARY_BYTES)
         pictures: list[Picture | None] = []
         for row in positions(len(batch), evaluation.samples, missing):
             if row is None:
@@ -92,7 +101,7 @@ class Renderer:
             else:
                 pictures.append(picture(batch.array(row), batch.layout, described.output.kind, described.scale, size))
         found = Rendered(described, pictures)
-        self._cache.put(key, found, found.size())
+        self._cache.put((content, size), found, found.size())
         return found
 
 
