@@ -18,7 +18,7 @@ from dali_lab.graph.graph import Node
 from dali_lab.io.locations import is_remote
 from dali_lab.io.roots import Roots, open_within
 from dali_lab.operators.readers.list_reader import ListSource
-from dali_lab.studio.errors import DocumentError
+from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.protocol.datasets import DatasetLabel, DatasetRequest
 
 _HEAD = 1 << 16
@@ -142,7 +142,7 @@ class Samples:
                 # Large metadata may stand before the size.
                 header = peek(np.frombuffer(head + rest(), np.uint8))
         except CodecError as error:
-            self.problems[place] = f"It is no picture that can be read: {error}"
+            self.problems[place] = sentence(str(error))
         else:
             self.width[place], self.height[place] = header.width, header.height
 

@@ -31,7 +31,7 @@ export function translatorOf(messages: Messages, language: string): Translator {
     _n: (one, many, count, ...values) => {
       const found = messages[one];
       const form = typeof found === 'object' ? (found[rules.select(count)] ?? found['other']) : found;
-      return filled(form ?? (count === 1 ? one : many), [count, ...values]);
+      return filled(form ?? (count === 1 ? one : many), [count.toLocaleString('en'), ...values]);
     },
   };
 }

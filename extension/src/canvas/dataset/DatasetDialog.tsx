@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { pin, readerOf, type Query, type Shown } from '../../core/datasets';
 import { t, tn } from '../../core/language';
-import { formatBytes } from '../../core/values';
+import { cutMiddle, formatBytes } from '../../core/values';
 import { useEditor, useValue } from '../context';
 import { Button } from '../controls/buttons';
 import { Dialog } from '../dialogs/Dialog';
@@ -212,6 +212,11 @@ export function DatasetDialog({ onClose }: { onClose: () => void }) {
             {facts?.looking &&
               ` · ${t('looking at files: %1 of %2', facts.looked.toLocaleString('en'), facts.size.toLocaleString('en'))}`}
           </p>
+          {reader !== null && facts === null && problem === null && (
+            <p className="line muted" role="status">
+              <progress aria-label={t('Dataset')} /> {t('Reading the list of samples…')}
+            </p>
+          )}
           {problem !== null && <p className="problem error">{problem}</p>}
           {reader === null && <p className="muted">{t('There is no reader with a list of samples yet.')}</p>}
           {facts?.matching === 0 && facts.size > 0 && !facts.looking && (
@@ -325,7 +330,7 @@ function Tile({ at, sample, chosen, style, onChoose }: TileProperties) {
         )}
       </span>
       <span className="dataset-name">
-        {sample && <strong>{sample.place + 1}</strong>} {sample?.name.replace(/^.*\//, '') ?? ''}
+        {sample && <strong>{sample.place + 1}</strong>} {cutMiddle(sample?.name.replace(/^.*\//, '') ?? '', 13)}
       </span>
     </button>
   );

@@ -24,9 +24,13 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
   const [tab, setTab] = useState<Tab>('start');
   const upload = useRef<HTMLInputElement>(null);
-  const take = async (request: Parameters<typeof open>[1]): Promise<void> => {
-    if (await open(editor, request)) onClose();
+  const [opening, setOpening] = useState(false);
+  const wait = async (work: Promise<boolean>): Promise<void> => {
+    setOpening(true);
+    if (await work) onClose();
+    else setOpening(false);
   };
+  const take = (request: Parameters<typeof open>[1]): Promise<void> => wait(open(editor, request));
   const tabs: { value: Tab; text: string }[] = [
     { value: 'start', text: t('Samples and gallery') },
     ...(capabilities.list_files ? [{ value: 'file' as const, text: t('Files') }] : []),
@@ -37,6 +41,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog name="open" title={t('Open')} wide onClose={onClose}>
       <Tabs tabs={tabs} value={tab} onChange={setTab} />
+      {opening && <progress className="opening" aria-label={t('Opening…')} title={t('Opening…')} />}
       {dirty && (
         <p className="problem warning">
           {t('The graph on the canvas has changes that are not saved; it is kept.')}
@@ -116,7 +121,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
               onChange={(event) => {
                 const file = event.target.files?.[0];
                 event.target.value = ''; // the same file can be chosen again
-                if (file) void openFile(editor, file).then((done) => done && onClose());
+                if (file) void wait(openFile(editor, file));
               }}
             />
           </div>
