@@ -34,6 +34,12 @@ describe('search', () => {
     expect(found('ぼか')).toEqual(['gaussian_blur']);
   });
 
+  it('finds what some words of a wish name, where nothing answers to all of them', () => {
+    expect(found('I want pictures with elastic borders')).toEqual(['experimental.remap']);
+    expect(found('Bilder weichzeichner')).toEqual(['gaussian_blur']);
+    expect(found('the pictures')).toEqual([]);
+  });
+
   it('forgives slips of the keyboard where nothing else answers', () => {
     expect(found('gausian')).toEqual(['gaussian_blur']);
     expect(found('elsatic')).toEqual(['experimental.remap']);
@@ -64,8 +70,9 @@ describe('search', () => {
     expect(search('rain', items, (item) => item)).toHaveLength(0);
   });
 
-  it('wants every word, and gives all in their order for none', () => {
-    expect(found('gaussian contrast')).toEqual([]);
+  it('wants every word where it can, and gives all in their order for none', () => {
+    expect(found('gaussian blur')).toEqual(['gaussian_blur']);
+    expect(found('gaussian contrast')).toEqual(['gaussian_blur', 'color_twist']);
     expect(found('  ')).toHaveLength(items.length);
   });
 });

@@ -90,7 +90,28 @@ export function search<T extends object>(
       item,
     ),
   );
-  return slips.length > 0 ? slips : rank((item) => everyWord(words, (word) => abbreviated(item, word)));
+  if (slips.length > 0) return slips;
+  const short = rank((item) => everyWord(words, (word) => abbreviated(item, word)));
+  return short.length > 0 ? short : inPart(words, rank);
+}
+
+/** Words that many wishes have, and that tell no operators apart. */
+const FILLERS = new Set(
+  (
+    'a an and are be by das den der die ein eine et for from get help helps how i images image in is it le les less ' +
+    'make mehr mein meine mes more my of on or photo photos picture pictures so that the them these to too un une ' +
+    'und very want what with zu against bilder bild fotos gegen machen'
+  ).split(' '),
+);
+
+/** The items that answer to some words of a wish, "pictures that are too dark"; a word that few answer to counts most. */
+function inPart<T>(words: readonly string[], rank: (score: (item: Prepared) => number) => T[]): T[] {
+  const telling = words.filter((word) => !FILLERS.has(word));
+  const score = (item: Prepared, word: string): number => Math.max(0, scoreOf(item, word) - 10);
+  const counts = telling.map((word) => rank((item) => score(item, word)).length);
+  return rank((item) =>
+    telling.reduce((sum, word, at) => sum + score(item, word) / Math.max(1, counts[at] ?? 1), 0),
+  );
 }
 
 const together = (text: string): string => text.replaceAll(' ', '');
