@@ -37,6 +37,7 @@ describe('search', () => {
   it('finds what some words of a wish name, where nothing answers to all of them', () => {
     expect(found('I want pictures with elastic borders')).toEqual(['experimental.remap']);
     expect(found('Bilder weichzeichner')).toEqual(['gaussian_blur']);
+    expect(found('make it less blurry')).toEqual(['gaussian_blur']);
     expect(found('the pictures')).toEqual([]);
   });
 

@@ -107,7 +107,10 @@ const FILLERS = new Set(
 /** The items that answer to some words of a wish, "pictures that are too dark"; a word that few answer to counts most. */
 function inPart<T>(words: readonly string[], rank: (score: (item: Prepared) => number) => T[]): T[] {
   const telling = words.filter((word) => !FILLERS.has(word));
-  const score = (item: Prepared, word: string): number => Math.max(0, scoreOf(item, word) - 10);
+  const related = ({ words: all }: Prepared, word: string): number =>
+    word.length > 4 && all.some((other) => other.startsWith(word.slice(0, 4))) ? 5 : 0;
+  const score = (item: Prepared, word: string): number =>
+    Math.max(scoreOf(item, word) - 10, slip(item, word), related(item, word));
   const counts = telling.map((word) => rank((item) => score(item, word)).length);
   return rank((item) =>
     telling.reduce((sum, word, at) => sum + score(item, word) / Math.max(1, counts[at] ?? 1), 0),
