@@ -11,7 +11,9 @@ from dali_lab.codecs.backends.reasons import ends_within_scan
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.job import Job, Mask, Table
 from dali_lab.codecs.plan import Route
+from dali_lab.kernels.cpu.header_table import UNENDED
 from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8
 
 BACKENDS: dict[str, Backend] = {
     "libjpeg": libjpeg,
@@ -52,6 +54,24 @@ def decode(job: Job, allocate: Callable[[Table], Batch], only: Mask | None = Non
         for index in along(job, route, which):
             failures[index] = job.failures.get(index) or CodecError("no library that decodes it is installed")
     return failures
+
+
+def cut_short(job: Job) -> dict[int, CodecError]:
+    """JPEG pictures of a job that end above the lower edge of what is wanted of them: those without an end are tried.
+
+    All pictures must have libjpeg-turbo on their routes. The job's `out` means nothing afterwards.
+    """
+    doubtful = [
+        index
+        for index in np.flatnonzero(job.headers.table[:, UNENDED]).tolist()
+        if ends_within_scan(job.data.array(index), job.headers[index])
+    ]
+    if not doubtful:
+        return {}
+    shapes = np.zeros_like(job.shapes)
+    shapes[doubtful] = job.shapes[doubtful]
+    job.out = Batch.allocate(shapes, UINT8, "HWC")
+    return {index: CodecError("truncated JPEG") for index in libjpeg.decode(job, doubtful)}
 
 
 def along(job: Job, route: Route, which: list[int]) -> list[int]:

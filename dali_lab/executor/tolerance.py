@@ -59,6 +59,7 @@ class Tolerance:
                     raise
                 run.note_bad(stage, explained.sample or 0, explained)
                 return None
+            self._note_lost(stage_run, chunk, step, inputs)
             results = self._run_rest(stage_run, chunk, step, explained)
         return self._go_on_without_lost(stage_run, chunk, step, inputs, results) if chunk.lost else results
 
@@ -66,16 +67,20 @@ class Tolerance:
         self, stage_run: StageRun, chunk: Chunk, step: Step, inputs: list[Batch], results: Sequence[Batch] | None
     ) -> Sequence[Batch] | None:
         """Note the lost samples of a chunk as bad; `None` where nothing is left to do for the chunk."""
+        every = len(chunk.lost) == chunk.stop - chunk.start
+        self._note_lost(stage_run, chunk, step, inputs)
+        let_stand_in(stage_run, chunk, step)
+        return None if every or stage_run.stage.whole else results
+
+    @staticmethod
+    def _note_lost(stage_run: StageRun, chunk: Chunk, step: Step, inputs: list[Batch]) -> None:
         run, stage = stage_run.run, stage_run.stage
         for row, lost in chunk.lost.items():
             explain(lost, stage.blamed(lost, step).node, inputs, chunk.start)
             if not run.covers(lost):
                 raise lost
             run.note_bad(stage, row, lost)
-        every = len(chunk.lost) == chunk.stop - chunk.start
         chunk.lost.clear()
-        let_stand_in(stage_run, chunk, step)
-        return None if every or stage.whole else results
 
     def _run_rest(self, stage_run: StageRun, chunk: Chunk, step: Step, error: DaliLabError) -> Sequence[Batch] | None:
         """Run a step that failed on a chunk on the samples that it takes, and note the others as bad."""

@@ -251,6 +251,7 @@ class Call(CalledSamples):
         if self.lost is None or error.sample is None or not isinstance(error, SampleError):
             raise error
         self.lost.setdefault(error.sample, error)
+        self.stand_ins.pop(error.sample, None)
         if stand_in is not None:
             self.stand_ins[error.sample] = self.start + stand_in
 

@@ -7,7 +7,9 @@ that reads such parts once they are damaged. Only errors of the package may come
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,6 +83,45 @@ def pictures(folder: Path) -> Target:
     from tests.unit.codecs import pictures
 
     return Target([(data,) for data in pictures.all_files().values()], _fed(lambda data: fn.decoders.image(data)))
+
+
+def codes(folder: Path) -> Target:
+    """JPEG pictures read by our reader of Huffman codes and by the library's: the same pixels, or both refuse."""
+    from dali_lab.codecs.backends import libjpeg
+    from dali_lab.codecs.headers import read_headers
+    from dali_lab.kernels.cpu import background
+    from dali_lab.kernels.cpu.machine import jpeg
+    from dali_lab.kernels.cpu.memory import rows
+    from dali_lab.model.batch import Batch
+    from tests.unit.codecs import pictures
+
+    with background.at_once():
+        assert libjpeg.available()
+    functions, structures = libjpeg.tables()
+    refuse = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_int64)(lambda library, version: 0)
+
+    def read(parts: Parts) -> None:
+        data = np.frombuffer(parts[0], np.uint8)
+        header = read_headers(Batch.of([data]))[0]
+        size = header.height, header.width
+        if header.bits != 8 or header.channels not in (1, 3) or not 0 < size[0] * size[1] <= 1 << 22:
+            return
+        rng = np.random.default_rng(zlib.crc32(parts[0]))
+        top, left = rng.integers(0, size)
+        window = (top, left, rng.integers(top + 1, size[0] + 1), rng.integers(left + 1, size[1] + 1))
+        for box in ((0, 0, *size), window):
+            results = []
+            for table in (functions, np.append(functions[:-1], ctypes.cast(refuse, ctypes.c_void_p).value)):
+                out, done = np.zeros((box[2] - box[0], box[3] - box[1], 3), np.uint8), np.zeros(1, np.int64)
+                jpeg.decode(
+                    table, structures, rows([data.ctypes.data]), rows([len(data)]), rows([[*size, 3]]), rows([box]),
+                    rows([1]), rows([jpeg.RGB]), False, rows([out.ctypes.data]), done, jpeg.memory_for(size[1] * 3),
+                )  # fmt: skip
+                results.append(out.tobytes() if done[0] else None)
+            assert results[0] == results[1]
+
+    files = [(data,) for data in pictures.all_files().values() if data[:2] == b"\xff\xd8"]
+    return Target(files, read)
 
 
 def sounds(folder: Path) -> Target:
@@ -292,7 +333,7 @@ def messages(folder: Path) -> Target:
 TARGETS: dict[str, Callable[[Path], Target]] = {
     make.__name__: make
     for make in (
-        pictures, sounds, videos, archives, records, recordio, lmdb, coco, nemo, fits, npy, graphs, checkpoints,
+        pictures, codes, sounds, videos, archives, records, recordio, lmdb, coco, nemo, fits, npy, graphs, checkpoints,
         messages,
     )
 }  # fmt: skip

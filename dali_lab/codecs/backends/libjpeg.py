@@ -49,7 +49,7 @@ def decode(job: Job, which: list[int]) -> list[int]:
         functions, structures, rows(job.data.addresses[places]), rows(job.data.shapes[places, 0]),
         rows(np.concatenate([sizes, channels], axis=1)), rows(as_stored(job.windows[places], sizes, orientations)),
         rows(orientations), colors, job.wanted.use_fast_idct, rows(job.out.addresses[places]), done,
-        np.zeros(jpeg.memory_size(int((sizes[:, 1] * channels[:, 0]).max())), np.int64),
+        jpeg.memory_for(int((sizes[:, 1] * channels[:, 0]).max())),
     )  # fmt: skip
     return places[done == 0].tolist()  # type: ignore[no-any-return]
 
@@ -101,7 +101,7 @@ def _no_pictures() -> Any:
     from dali_lab.kernels.cpu.machine import jpeg
 
     one, shapes, windows = np.zeros(0, np.int64), np.zeros((0, 3), np.int64), np.zeros((0, 4), np.int64)
-    return one, one, shapes, windows, one, one, False, one, one, np.zeros(jpeg.memory_size(0), np.int64)
+    return one, one, shapes, windows, one, one, False, one, one, jpeg.memory_for(0)
 
 
 def _compiled() -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import background, resample_planes
 from dali_lab.kernels.cpu.machine.instructions import cycles, take
-from dali_lab.kernels.cpu.machine.jpeg import COLORS, decode_loosely, memory_size
+from dali_lab.kernels.cpu.machine.jpeg import COLORS, decode_loosely, memory_for
 from dali_lab.kernels.cpu.memory import kernel, rows
 from dali_lab.kernels.cpu.resample_planes import plan_planes
 from dali_lab.model.buffers import buffer
@@ -109,7 +109,7 @@ def decode_resize_normalize(
         return np.zeros(len(pictures), np.bool_)
     widths = pictures.stored[:, 1] * 3
     picture_size = int(((regions[:, 2] - regions[:, 0]) * widths).max())
-    count, row_memory, taken = len(pictures), memory_size(int(widths.max())), np.zeros(1, np.int64)
+    count, row_bytes, taken = len(pictures), int(widths.max()), np.zeros(1, np.int64)
     pictures_in = (
         *libjpeg.tables(), rows(pictures.addresses), rows(pictures.lengths), rows(pictures.stored), regions,
         COLORS[pictures.color], pictures.use_fast_idct,
@@ -122,7 +122,7 @@ def decode_resize_normalize(
 
     def work(most: int) -> bool:
         began = time.perf_counter()
-        space = np.zeros(row_memory, np.int64), buffer(picture_size + _SLACK)
+        space = memory_for(row_bytes), buffer(picture_size + _SLACK)
         arguments: Any = (*pictures_in, *space, *planes_out, most)
         decoding = _decode_resize(*arguments)
         spent = time.perf_counter() - began

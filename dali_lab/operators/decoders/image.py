@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs.backends import libjpeg
-from dali_lab.codecs.decoding import decode
+from dali_lab.codecs.decoding import cut_short, decode
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.headers import Headers, read_headers
 from dali_lab.codecs.job import Job
 from dali_lab.codecs.plan import GPU, LIBJPEG, Wanted
-from dali_lab.kernels.cpu.header_table import ORIENTATION, UNENDED
+from dali_lab.kernels.cpu.header_table import ORIENTATION
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import ANY_DATA, BGR, BOOL, GRAY, RGB, UINT8, YCbCr, numpy_dtype
 from dali_lab.model.errors import DaliLabError
@@ -144,28 +145,29 @@ class ImageDecoder(Operator):
         data = encoded_bytes(call, inputs[0])
         if self.value("dtype") == BOOL:
             raise call.problem("takes a type of numbers, got BOOL", argument="dtype")
-        headers, wanted = read_headers(data), self._wanted()
+        headers, others = read_headers(data), inputs[1:]
         if call.lost is not None and headers.problems:
-            data, headers = self._without(call, data, headers, headers.problems)
-        windows = self._windows(call, data, headers, inputs[1:])
+            data, headers = self._without(call, data, headers, headers.problems) or (data, headers)
+        job = self._job(call, data, headers, others)
         if call.gpu is not None:
-            return self._run_mixed(call, call.gpu, data, headers, wanted, windows)
-        job = Job(data, headers, wanted, windows)
-        if call.lost is not None and headers.table[:, UNENDED].any():
-            bad = self._cut_short(job)
-            if 0 < len(bad) < len(data):
-                data, headers = self._without(call, data, headers, bad)
-                job = Job(data, headers, wanted, self._windows(call, data, headers, inputs[1:]))
-        return (self._deferred(call, job) if call.defer else None) or self._decode(call, job)
+            return self._run_mixed(call, call.gpu, job)
+        deferred = call.defer and self._can_defer(job)
+        if deferred and call.lost is not None and (bad := cut_short(job)):
+            job = self._job(call, *(self._without(call, data, headers, bad) or (data, headers)), others)
+            deferred = self._can_defer(job)
+        return self._deferred(call, job) if deferred else self._decoded(call, job, others)
+
+    def _job(self, call: Call, data: Batch, headers: Headers, others: Sequence[Batch]) -> Job:
+        return Job(data, headers, self._wanted(), self._windows(call, data, headers, others))
 
     def _without(
         self, call: Call, data: Batch, headers: Headers, bad: Mapping[int, CodecError]
-    ) -> tuple[Batch, Headers]:
-        """The next picture of the chunk in the place of each bad one, so that the others take the fast way."""
+    ) -> tuple[Batch, Headers] | None:
+        """The next good picture of the chunk in the place of each bad one, which is lost; `None` if there is none."""
         rows = np.arange(len(data))
-        good = np.delete(rows, list(bad))
+        good = np.delete(rows, [*bad, *(row - call.start for row in call.lost or ())])
         if not len(good):
-            return data, headers
+            return None
         for index, error in bad.items():
             rows[index] = good[np.searchsorted(good, index) % len(good)]
             call.lose(self._failure(call, data, index, error), int(rows[index]))
@@ -185,22 +187,19 @@ class ImageDecoder(Operator):
                 error.operator = merged[-1]
             raise
 
-    def _cut_short(self, job: Job) -> dict[int, CodecError]:
-        """JPEG pictures without an end, as far as they cannot be decoded: these are tried."""
-        unended = job.headers.table[:, UNENDED] != 0
-        return decode(job, lambda shapes: Batch.allocate(shapes, self.value("dtype"), "HWC"), unended)
-
     def _wanted(self) -> Wanted:
         names = "adjust_orientation", "use_fast_idct"
         return Wanted(self.value("output_type").name, numpy_dtype(self.value("dtype")), *map(self.value, names))
 
-    def _deferred(self, call: Call, job: Job) -> Batch | None:
-        """The undecoded pictures of a chunk for the consumer's kernel, if it can decode them all."""
+    def _can_defer(self, job: Job) -> bool:
+        """Whether the consumer's kernel can decode all pictures of a chunk."""
         upright = not job.wanted.adjust_orientation or bool((job.headers.table[:, ORIENTATION] == 1).all())
         if job.wanted.output_type not in ("RGB", "BGR") or not upright or job.refused:
-            return None
-        if any(route[0] != LIBJPEG for route in job.routes) or not libjpeg.available():
-            return None
+            return False
+        return all(route[0] == LIBJPEG for route in job.routes) and libjpeg.available()
+
+    def _deferred(self, call: Call, job: Job) -> Batch:
+        """The undecoded pictures of a chunk, for the consumer's kernel."""
         undecoded = Undecoded(
             job.data.addresses,
             job.data.shapes[:, 0],
@@ -214,39 +213,48 @@ class ImageDecoder(Operator):
         batch.undecoded = undecoded
         return batch
 
-    def _decode(self, call: Call, job: Job, only: npt.NDArray[np.bool_] | None = None) -> Batch:
-        """Decode the pictures of a chunk, or some of them, on the CPU."""
+    def _decoded(self, call: Call, job: Job, others: Sequence[Batch]) -> Batch:
+        """Decode the pictures of a chunk on the CPU; with the next good one in the place of each that cannot be."""
+        allocate = functools.partial(call.allocate, dtype=self.value("dtype"), layout="HWC")
+        failures = decode(job, allocate)
+        moved = self._without(call, job.data, job.headers, failures) if failures and call.lost is not None else None
+        if moved is None:
+            return self._without_failures(call, job, failures)
+        data, headers = moved
+        rows, windows = np.sort([*failures]), self._windows(call, data, headers, others)
+        again = Job(data.take(rows), headers.take(rows), job.wanted, None if windows is None else windows[rows])
+        for index in decode(again, functools.partial(Batch.allocate, dtype=self.value("dtype"), layout="HWC")):
+            row = int(rows[index])  # lost without the other one, whose window may be what cannot be decoded
+            call.lose(self._failure(call, job.data, row, failures[row]))
+        job.out.sources = data.sources
+        return _with_rows(job.out, rows, again.out)
 
-        failures = decode(job, lambda shapes: call.allocate(shapes, self.value("dtype"), "HWC"), only)
+    def _decode(self, call: Call, job: Job, only: npt.NDArray[np.bool_]) -> Batch:
+        """Decode some pictures of a chunk on the CPU."""
+        failures = decode(job, functools.partial(call.allocate, dtype=self.value("dtype"), layout="HWC"), only)
+        return self._without_failures(call, job, failures)
+
+    def _without_failures(self, call: Call, job: Job, failures: Mapping[int, CodecError]) -> Batch:
         for index in sorted(failures):
             call.lose(self._failure(call, job.data, index, failures[index]))
         job.out.sources = job.data.sources
         return job.out
 
-    def _run_mixed(
-        self,
-        call: Call,
-        gpu: Launcher,
-        data: Batch,
-        headers: Headers,
-        wanted: Wanted,
-        windows: npt.NDArray[np.int64] | None,
-    ) -> Batch:
-        """Decode on the GPU as far as headers say that it can, and the rest on the CPU, where `data` is."""
-        job = Job(data, headers, wanted, windows)
-        left = np.ones(len(data), np.bool_)
-        decoder = self._gpu_decoder(gpu, len(data))
+    def _run_mixed(self, call: Call, gpu: Launcher, job: Job) -> Batch:
+        """Decode on the GPU as far as headers say that it can, and the rest on the CPU, where the data are."""
+        left = np.ones(len(job), np.bool_)
+        decoder = self._gpu_decoder(gpu, len(job))
         if decoder is not None:
-            there_too = Job(data, headers, wanted._replace(on_gpu=True), windows)
+            there_too = Job(job.data, job.headers, job.wanted._replace(on_gpu=True), job.windows)
             there = [i for i, route in enumerate(there_too.routes) if GPU in route and i not in there_too.refused]
             if there:
                 there_too.out = call.allocate(job.shapes, self.value("dtype"), "HWC")
                 left[there] = False
                 left[decoder.on(gpu).decode(there_too, there)] = True
                 self._add_from_cpu(call, gpu, job, np.flatnonzero(left), there_too.out)
-                there_too.out.sources = data.sources
+                there_too.out.sources = job.data.sources
                 return there_too.out
-        return gpu.upload(self._decode_on_cpu(call, job, np.arange(len(data))))
+        return gpu.upload(self._decode_on_cpu(call, job, np.arange(len(job))))
 
     def _gpu_decoder(self, gpu: Launcher, batch_size: int) -> GpuDecoder | None:
         """The decoder of the first batch, which it is made for; later ones are no larger."""
@@ -272,8 +280,7 @@ class ImageDecoder(Operator):
 
         def one(index: int) -> None:
             row = places[index : index + 1]
-            windows = None if job.windows is None else job.windows[row]
-            picture = Job(job.data.take(row), job.headers.take(row), job.wanted, windows)
+            picture = Job(job.data.take(row), job.headers.take(row), job.wanted, job.windows[row])
             failed = decode(picture, lambda shapes: out.take(slice(index, index + 1)))
             failures.update({int(row[0]): error for error in failed.values()})
 
@@ -290,6 +297,19 @@ class ImageDecoder(Operator):
         if merged := self.values.get(MERGED.name):
             error.node, error.operator, error.origin = merged[:3]
         return error
+
+
+def _with_rows(batch: Batch, rows: npt.NDArray[np.int64], others: Batch) -> Batch:
+    """A batch with other samples at some places: copied where they have the extent of those that were there."""
+    from dali_lab.kernels.cpu import copy
+
+    same = (batch.shapes[rows] == others.shapes).all(axis=1)
+    copy.copy(others.addresses[same], batch.addresses[rows[same]], others.sizes[same], others.itemsize)
+    if same.all():
+        return batch
+    addresses, shapes = batch.addresses.copy(), batch.shapes.copy()
+    addresses[rows[~same]], shapes[rows[~same]] = others.addresses[~same], others.shapes[~same]
+    return Batch(addresses, shapes, batch.dtype, batch.layout, (*batch.owners, *others.owners), batch.sources)
 
 
 def sample_files() -> list[npt.NDArray[np.uint8]]:

@@ -51,7 +51,7 @@ def decoded(
     jpeg.decode(
         *libjpeg.tables(), rows([data.ctypes.data for data in files]), rows([len(data) for data in files]), shapes,
         rows(boxes), ones, ones * jpeg.COLORS[color], fast, rows([out.ctypes.data for out in outs]), done,
-        np.zeros(jpeg.memory_size(int(shapes[:, 1].max()) * channels), np.int64),
+        jpeg.memory_for(int(shapes[:, 1].max()) * channels),
     )  # fmt: skip
     return outs, done.tolist()
 
@@ -140,6 +140,6 @@ def test_another_binary_interface_is_refused() -> None:
     assert found is not None
     none, shapes, boxes = np.zeros(0, np.int64), np.zeros((0, 3), np.int64), np.zeros((0, 4), np.int64)
     for structure in ((80, 1000), (90, 656)):
-        memory = np.zeros(jpeg.memory_size(0), np.int64)
+        memory = jpeg.memory_for(0)
         table = np.array(structure, np.int64)
         assert not jpeg.decode(found[1], table, none, none, shapes, boxes, none, none, False, none, none, memory)

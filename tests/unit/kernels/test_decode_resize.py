@@ -70,7 +70,7 @@ def both(
     ones = np.ones(count, np.int64)
     jpeg.decode(
         *libjpeg.tables(), addresses, lengths, stored, boxes, ones, ones * jpeg.COLORS[color], fast, starts,
-        np.zeros(count, np.int64), np.zeros(jpeg.memory_size(int(stored[:, 1].max()) * 3), np.int64),
+        np.zeros(count, np.int64), jpeg.memory_for(int(stored[:, 1].max()) * 3),
     )  # fmt: skip
     shapes = np.concatenate([np.ones((count, 1), np.int64), extents, np.full((count, 1), 3)], axis=1)
     resize_crop_mirror_normalize(

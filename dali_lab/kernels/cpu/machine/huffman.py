@@ -7,7 +7,8 @@ library's. Pictures that are progressive or have restart markers are left to the
 
 Nothing is repaired or reported here. At whatever is not plain (a code that does not exist, data that end or go on where
 they should not) the reader refuses this and all further units, which to the library looks like data that are still to
-come; the picture is then decoded again with the library's reader, which knows what to do and to say.
+come; the picture is then decoded again with the library's reader, which knows what to do and to say. That is left out
+where codes go on behind the data or a marker (:func:`ran_out`): the library would warn, which is a refusal.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ READER_SIZE = _TABLES + 4 * _TABLE
 """Bytes of memory that a reader works in; zeros at first."""
 
 _WORDS = 24
+_RAN_OUT = 2
 _MOST_BLOCKS = 10
 _LOOKUPS = 3
 """Between refills: each takes ten bits, and more after a refill of its own."""
@@ -290,11 +292,21 @@ def _read_unit(library: int, blocks: int) -> Any:
         good = good and count < 8 and at < words[_STOP]
         source = _words(_words(library + _SOURCE, 1)[0], 2)
         source[0], source[1] = at, words[_STOP] - at
+    # The library looks eight bits ahead, and warns where the data end before that.
+    good = good and (count >= 8 or at < words[_STOP])
     words[_BITS], words[_COUNT], words[_AT] = np.int64(bits), count, at
     if good and count >= 0:
         return 1
-    words[_REFUSED] = 1
+    # Of 255 that stand before a marker or a zero, the library takes as many as there are.
+    filled = at + 1 < words[_STOP] and array_at(at + 1, (1,), _like_bytes)[0] == 255
+    words[_REFUSED] = _RAN_OUT if count < 0 and not filled else 1
     return 0
+
+
+@inner_part
+def ran_out(library: int) -> Any:
+    """Whether this reader, which must be installed, refused a unit because its codes go on behind the data."""
+    return _words(library + READER, _WORDS)[_REFUSED] == _RAN_OUT
 
 
 _address_of_read_unit = address_of(_read_unit, "dali_lab_read_unit")

@@ -9,6 +9,7 @@ twice.
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numba import types as nb_types
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.machine.emission import Builder, Value, emitted, function_of, of_integers
 from dali_lab.kernels.cpu.machine.foreign import call1, call2, call3
-from dali_lab.kernels.cpu.machine.huffman import READER, READER_SIZE
+from dali_lab.kernels.cpu.machine.huffman import READER, READER_SIZE, ran_out
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part
 
 FUNCTIONS = (
@@ -49,12 +50,17 @@ _ERROR, _MEMORY, _CLIENT, _WIDTH, _HEIGHT, _COLOR = 0, 8, 24, 48, 52, 64
 _TRANSFORM, _OUT_WIDTH, _OUT_HEIGHT, _COMPONENTS = 96, 136, 140, 148
 _LEAVE, _MESSAGE = 0, 8
 _FAST_TRANSFORM = 1
+_NO_MORE = -1
+"""The answer about a picture whose data end too early, with any reader."""
 
 # Parts of the memory that a chunk works in.
 _MANAGER, _JUMP, _SCALARS, _ROWS = 1024, 1536, 2816, 2880
 STATE = -(-(READER + READER_SIZE) // 64) * 64
 _AT_ONCE = 16
 """Rows that are read, or turned, together."""
+_MOST_KEPT = 1 << 20
+"""Bytes of memory that a thread keeps."""
+_threads = threading.local()
 _MARGIN = 16
 """Columns decoded on either side of a window: colours are interpolated across its edge."""
 
@@ -186,7 +192,8 @@ def _decode(
     """Decode one picture of a known shape: 1 or 2 if that went without error or warning, otherwise 0.
 
     With a `version` of the library's binary interface, codes are read by
-    :mod:`~dali_lab.kernels.cpu.machine.huffman` where they can be (2), with 0 by the library (1).
+    :mod:`~dali_lab.kernels.cpu.machine.huffman` where they can be (2), with 0 by the library (1); :data:`_NO_MORE` says
+    that neither can read them.
     `loose` is 0 for rows without gaps. Otherwise rows of an upright picture may be wider than the window, so that they
     need not be copied, and the address of its first pixel and the bytes from row to row are written to
     ``int64[2]`` at this address.
@@ -248,7 +255,7 @@ def _decode(
             words[_ROWS // 8 + k] = out + first + (y - top + k) * below if direct else lines + (waiting + k) * pitch
         ready = call3(functions[_READ], state, state + _ROWS, wanted) & 0xFFFFFFFF
         if ready == 0 or ready > wanted:
-            return 0
+            return _NO_MORE if own_reader and ran_out(state) else 0
         y += ready
         if direct:
             continue
@@ -291,7 +298,7 @@ def decode_loosely(
         good = _decode(table, state, version, data, size, sizes, box, 1, color, fast, out, room, place.ctypes.data)
         call1(functions[_DESTROY], state)
         if good != 0:
-            return True
+            return good > 0
     return False
 
 
@@ -328,7 +335,7 @@ def decode(
         :mod:`~dali_lab.kernels.cpu.machine.huffman`. What is below the window is not
         looked at, except in pictures that are turned, which NVIDIA DALI decodes as a whole.
     memory
-        ``int64``, zeros: :func:`memory_size` of it to work in.
+        ``int64``: from :func:`memory_for`, to work in.
 
     Returns
     -------
@@ -352,9 +359,19 @@ def decode(
                 call1(functions[_DESTROY], state)
                 if done[i] != 0:
                     break
+            done[i] = max(done[i], 0)
     return usable
 
 
-def memory_size(row_bytes: int) -> int:
-    """The number of ``int64`` that :func:`decode` needs for rows of so many bytes."""
-    return (STATE + 64 + row_bytes * _AT_ONCE + 7) // 8
+def memory_for(row_bytes: int) -> Array:
+    """The memory in which :func:`decode` works on this thread, for rows of so many bytes.
+
+    A thread keeps it, with the tables of codes that it holds: pictures mostly have the same codes.
+    """
+    size = (STATE + 64 + row_bytes * _AT_ONCE + 7) // 8
+    kept: Array | None = getattr(_threads, "memory", None)
+    if kept is None or len(kept) < size:
+        kept = np.zeros(size, np.int64)
+        if kept.nbytes <= _MOST_KEPT:
+            _threads.memory = kept
+    return kept
