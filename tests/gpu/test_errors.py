@@ -15,7 +15,7 @@ from dali_lab.device import cuda
 from dali_lab.device.emulated import EmulatedDevice
 from dali_lab.errors import GraphError
 from dali_lab.executor import placement
-from dali_lab.model.errors import DeviceError
+from dali_lab.model.errors import DeviceError, SampleError
 
 
 class RuntimeFault(RuntimeError):
@@ -130,6 +130,15 @@ def test_the_cpu_remains_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(UserWarning, match="driver is too old.*run on the CPU.*DALI_LAB_GPU=require"):
         pipeline.build()
     assert pipeline.run()[0].as_cpu().as_array().shape == (2, 4, 4, 3)
+
+
+def test_what_is_no_picture_is_told_by_a_mixed_decoder_too() -> None:
+    @dali_lab.pipeline_def(batch_size=1, num_threads=1, device_id=0, gpu="emulated")
+    def broken() -> object:
+        return fn.decoders.image(fn.external_source(lambda: [np.frombuffer(b"junk", np.uint8)]), device="mixed")
+
+    with pytest.raises(SampleError, match="not an image"):
+        broken().run()
 
 
 def test_a_cap_on_memory_in_several_units() -> None:

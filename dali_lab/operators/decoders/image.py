@@ -280,6 +280,9 @@ class ImageDecoder(Operator):
 
         def one(index: int) -> None:
             row = places[index : index + 1]
+            if int(row[0]) in job.refused:
+                failures[int(row[0])] = job.refused[int(row[0])]
+                return
             picture = Job(job.data.take(row), job.headers.take(row), job.wanted, job.windows[row])
             failed = decode(picture, lambda shapes: out.take(slice(index, index + 1)))
             failures.update({int(row[0]): error for error in failed.values()})
