@@ -32,7 +32,7 @@ export function useDropping(frame: RefObject<HTMLDivElement>, setDropLink: (key:
       setDropLink(null);
       const file = event.dataTransfer.files[0];
       if (file) {
-        openFile(editor, file);
+        void openFile(editor, file);
         return;
       }
       const op = event.dataTransfer.getData(OPERATOR_TYPE);
