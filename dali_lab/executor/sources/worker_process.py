@@ -6,6 +6,7 @@ import mmap
 import os
 import pickle
 import signal
+import socket
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -201,9 +202,9 @@ def _serve(connection: Connection, answer: Answer, source: External, request: Re
         answer.error = _Failure(error).sendable()
     connection.send(answer)
     if answer.new_block:
-        from multiprocessing.reduction import send_handle
-
-        send_handle(connection, handle, os.getppid())
+        # Not by send_handle: on macOS, and since Python 3.14 everywhere, it would take the next task for a receipt.
+        with socket.fromfd(connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+            socket.send_fds(channel, [b"F"], [handle])
 
 
 def _write(batches: Sequence[Batch], answer: Answer, hint: int, blocks: _Blocks) -> int:

@@ -9,6 +9,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import socket
 import threading
 import weakref
 from collections import deque
@@ -198,9 +199,11 @@ class WorkerPool:
             job.answers[answer.task] = (worker, answer)
 
     def _attach(self, worker: _Worker, answer: Answer) -> None:
-        from multiprocessing.reduction import recv_handle
-
-        handle = recv_handle(worker.connection)
+        with socket.fromfd(worker.connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+            _, handles, _, _ = socket.recv_fds(channel, 1, 1)
+        if not handles:
+            raise EOFError
+        handle = handles[0]
         try:
             mapped = mmap.mmap(handle, answer.block_size)
         finally:
