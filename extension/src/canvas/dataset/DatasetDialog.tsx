@@ -330,7 +330,8 @@ function Tile({ at, sample, chosen, style, onChoose }: TileProperties) {
         )}
       </span>
       <span className="dataset-name">
-        {sample && <strong>{sample.place + 1}</strong>} {cutMiddle(sample?.name.replace(/^.*\//, '') ?? '', 13)}
+        {sample && <strong>{sample.place + 1}</strong>}{' '}
+        {cutMiddle(sample?.name.replace(/^.*\//, '') ?? '', 13)}
       </span>
     </button>
   );
