@@ -55,10 +55,10 @@ def _remap(
                     for k in range(count):
                         parts_x[k] = whole(np.rint(xs[k] * np.float32(PARTS)))
                         parts_y[k] = whole(np.rint(ys[k] * np.float32(PARTS)))
-                # Not the constants 0 themselves, for which the rows would be compiled once more.
+                zero: Any = np.int64(0)  # not a constant, for which the rows would be compiled once more
                 take_row(
-                    source, item, np.int64(0), height, width, channels, first, last, xs[:count], ys[:count],
-                    parts_x[:count], parts_y[:count], in_parts, words, taps, weights, halves_up, np.int64(0), fill,
+                    source, item, zero, height, width, channels, first, last, xs[:count], ys[:count],
+                    parts_x[:count], parts_y[:count], in_parts, words, taps, weights, halves_up, zero, fill,
                     target, start * channels,
                 )  # fmt: skip
 

@@ -78,7 +78,7 @@ def _axes(
 
 def _tiles(frames: Array, heights: Array, widths: Array) -> Array:
     """Number of tiles of each sample's result."""
-    return frames * -(-heights // _LINES) * -(-widths // _COLUMNS)
+    return np.asarray(frames * -(-heights // _LINES) * -(-widths // _COLUMNS))
 
 
 def axis_column(whole: Array, real: Array) -> Array:
