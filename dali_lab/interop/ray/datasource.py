@@ -218,6 +218,10 @@ def dataset(
     if batches_per_block is not None and batches_per_block < 1:
         raise ArgumentError(f"must be at least 1, not {batches_per_block}", argument="batches_per_block")
     least, most = (batches_per_block or max(1, rows // recipe.batch_size) for rows in ROWS_IN_TASK)
+    options = ray.data.DataContext.get_current().execution_options
+    ordered = options.preserve_order if preserve_order is None else preserve_order
+    if ordered and batches_per_block is None:  # the blocks of all tasks under way wait for those of the first one
+        most = max(least, most // 4)
     # Only batches whose rows are known are put together again from several blocks.
     whole = batches_per_block is not None or "on_error" in recipe.settings
     cpus = ray_options.get("num_cpus")

@@ -10,6 +10,7 @@ import contextlib
 import math
 import os
 import re
+import select
 import socket
 import ssl
 import struct
@@ -19,8 +20,10 @@ from collections import deque
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-_IDLE = 5.0
-"""Seconds after which a connection is not used again: servers close theirs after some time."""
+_IDLE = 30.0
+"""Seconds after which a connection is not used again."""
+_FRESH = 1.0
+"""Seconds after which a connection is looked at first: servers close theirs after some time."""
 _LONGEST_HEAD = 32 << 10
 _STATUS = b"HTTP/1.1 200 "
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d{1,15}) *(?=\r\n)", re.I)
@@ -77,11 +80,11 @@ class Connections:
             _close(self._idle)
             self._idle.clear()
             self._process = os.getpid()
-        oldest = time.monotonic() - _IDLE
+        now = time.monotonic()
         with contextlib.suppress(IndexError):
             while True:
                 since, connection = self._idle.pop()
-                if since > oldest:
+                if now - since < _FRESH or (now - since < _IDLE and not _has_ended(connection)):
                     return connection
                 connection.close()
         return None
@@ -166,6 +169,13 @@ class Connections:
                 return None, False
             begun += count
         return Answer(data, tag[1].decode("ascii")), not _CLOSES.search(head)
+
+
+def _has_ended(connection: socket.socket) -> bool:
+    """Whether the server has closed a connection, or says something unasked."""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _close(connections: deque[tuple[float, socket.socket]]) -> None:

@@ -21,7 +21,7 @@ _NAME = "[A-Za-z0-9_=-][A-Za-z0-9_.=-]*"
 _PLAIN = re.compile(f"(?:{_NAME}/)*{_NAME}")
 """Keys that every library writes into an address in the same way."""
 
-_NEW = 4
+_NEW = 8
 """Connections that are opened for a group of objects."""
 
 _FAILURES = 8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import select
 import socket
 import threading
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dali_lab.io.remote import aws, requests
+from dali_lab.io.remote import aws, connections, requests
 from dali_lab.io.remote.connections import Connections
 from dali_lab.io.remote.object_store import ObjectStore
 from dali_lab.io.remote.parts import FileParts, Part
@@ -71,10 +72,22 @@ def test_few_connections_are_opened_at_a_time_and_none_to_a_dead_server() -> Non
     with answering(HEAD + b"Content-Length: 4\r\n\r\nbody") as address:
         small = SmallObjects(address, "/", lambda target: "", 30.0, 1 << 20)
         found = dict(small.read(["key"] * 20, threading.Semaphore(9)))
-        assert sum(each is not None for each in found.values()) == 4
+        assert sum(each is not None for each in found.values()) == 8
     dead = SmallObjects(f"http://127.0.0.1:{free_port()}", "/", lambda target: "", 30.0, 1 << 20)
     assert list(dead.read(["key"] * 3, threading.Semaphore(9))) == [(0, None), (1, None), (2, None)]
     assert not dead._takes("key")
+
+
+def test_a_connection_that_the_server_has_closed_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "_FRESH", 0.0)
+    with answering(HEAD + b"Content-Length: 4\r\n\r\nbody") as address:
+        made = Connections(address, 30.0, 4)
+        connection = made.connect()
+        request = made.send(connection, "/key", "")
+        assert request is not None
+        assert made.finish(request) is not None
+        assert select.select([connection], [], [], 60)[0], "the server has ended it"
+        assert made.kept() is None
 
 
 @contextmanager
@@ -131,13 +144,13 @@ def test_unusual_answers_are_left_to_the_library(answer: bytes) -> None:
 
 def test_the_usual_answer_and_its_connection() -> None:
     with answering(HEAD + b"Connection: close\r\ncontent-length: 4\r\n\r\nbody") as address:
-        connections = Connections(address, 30.0, 4)
-        request = connections.send(connections.connect(), "/key", "")
+        made = Connections(address, 30.0, 4)
+        request = made.send(made.connect(), "/key", "")
         assert request is not None
-        answer = connections.finish(request)
+        answer = made.finish(request)
         assert answer is not None
         assert (bytes(answer.data), answer.tag) == (b"body", '"tag"')
-        assert connections.kept() is None
+        assert made.kept() is None
 
 
 def test_a_forked_process_opens_connections_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
