@@ -14,6 +14,7 @@ import panel as pn
 from bokeh.server.server import BaseServer
 from bokeh.server.tornado import BokehTornado
 from panel.io.application import build_applications
+from panel.io.resources import get_dist_path
 from tornado.netutil import bind_sockets
 
 from dali_lab.model.errors import DaliLabError
@@ -161,6 +162,9 @@ def page(session: Session, title: str, view: str = "editor") -> Callable[[], Dal
         document = pn.state.curdoc
         if document is not None:
             document.title = title
+            # Panel tells a document where its styles are as it writes the page. One that a late websocket makes anew
+            # was told nothing, and would ask Panel's server on the internet.
+            document.template_variables["dist_url"] = get_dist_path(cdn=False)
             document.template_variables["app_favicon"] = icon()
             document.template_variables["apple_icon"] = icon()
         return editor
