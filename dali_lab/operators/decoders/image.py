@@ -251,9 +251,7 @@ class ImageDecoder(Operator):
                 there_too.out = call.allocate(job.shapes, self.value("dtype"), "HWC")
                 left[there] = False
                 left[decoder.on(gpu).decode(there_too, there)] = True
-                self._add_from_cpu(call, gpu, job, np.flatnonzero(left), there_too.out)
-                there_too.out.sources = job.data.sources
-                return there_too.out
+                return self._with_rest(call, gpu, job, np.flatnonzero(left), there_too.out)
         return gpu.upload(self._decode_on_cpu(call, job, np.arange(len(job))))
 
     def _gpu_decoder(self, gpu: Launcher, batch_size: int) -> GpuDecoder | None:
@@ -266,30 +264,33 @@ class ImageDecoder(Operator):
         size = (int(self.value(f"preallocate_{name}_hint")) for name in ("width", "height"))
         return self.kept("decoder", gpu.device, lambda: gpu_decoder(gpu.device, fancy, batch_size, *size))
 
-    def _add_from_cpu(self, call: Call, gpu: Launcher, job: Job, places: npt.NDArray[np.int64], out: Batch) -> None:
-        """Decode pictures on the CPU, and copy them to their places among those that the GPU decodes."""
-        if not len(places):
-            return
-        rest = gpu.upload(self._decode_on_cpu(call, job, places))
-        call.kernels("copy").copy(rest.addresses, out.addresses[places], rest.sizes, rest.itemsize)
+    def _with_rest(self, call: Call, gpu: Launcher, job: Job, places: npt.NDArray[np.int64], out: Batch) -> Batch:
+        """Pictures that the GPU decodes, with those at some places decoded on the CPU."""
+        addresses, shapes, owners = out.addresses.copy(), out.shapes.copy(), out.owners
+        if len(places):
+            rest = gpu.upload(self._decode_on_cpu(call, job, places))
+            addresses[places], shapes[places], owners = rest.addresses, rest.shapes, (*owners, *rest.owners)
+        return Batch(addresses, shapes, out.dtype, "HWC", owners, job.data.sources)
 
     def _decode_on_cpu(self, call: Call, job: Job, places: npt.NDArray[np.int64]) -> Batch:
         """Decode some pictures of a batch on all threads; the batch has these alone."""
-        out = Batch.allocate(job.shapes[places], self.value("dtype"), "HWC")
-        failures: dict[int, CodecError] = {}
+        allocate = functools.partial(Batch.allocate, dtype=self.value("dtype"), layout="HWC")
+        nothing = allocate(np.zeros((0, 3), np.int64))
+        parts = [nothing, *(allocate(np.zeros((1, 3), np.int64)) for _ in places)]
+        failures = {index: job.refused[index] for index in places.tolist() if index in job.refused}
 
-        def one(index: int) -> None:
-            row = places[index : index + 1]
-            if int(row[0]) in job.refused:
-                failures[int(row[0])] = job.refused[int(row[0])]
-                return
-            picture = Job(job.data.take(row), job.headers.take(row), job.wanted, job.windows[row])
-            failed = decode(picture, lambda shapes: out.take(slice(index, index + 1)))
-            failures.update({int(row[0]): error for error in failed.values()})
+        def one(number: int) -> None:
+            row = places[number : number + 1]
+            if int(row[0]) not in job.refused:
+                picture = Job(job.data.take(row), job.headers.take(row), job.wanted, job.windows[row])
+                failed = decode(picture, allocate)
+                failures.update({int(row[0]): error for error in failed.values()})
+                parts[number + 1] = picture.out
 
         call.share_each(len(places), one)
         for index in sorted(failures):
             call.lose(self._failure(call, job.data, index, failures[index]))
+        out = Batch.concat(parts)
         if job.data.sources is not None:
             out.sources = job.data.take(places).sources
         return out
