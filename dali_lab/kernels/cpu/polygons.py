@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types as nb_types
 
 from dali_lab.kernels.arrays import Array
-from dali_lab.kernels.cpu.machine.emission import Builder, Value, emitted, load
+from dali_lab.kernels.cpu.machine.arrays import byte_at
 from dali_lab.kernels.cpu.memory import inner_part, kernel, part
 
 _MOST_DIGITS = 15
@@ -17,15 +15,9 @@ _MOST_DIGITS = 15
 _POWERS = 10.0 ** np.arange(_MOST_DIGITS + 1)
 
 
-@emitted(lambda _: nb_types.int64(nb_types.int64))
-def _byte(builder: Builder, address: Value) -> Value:
-    """A byte in memory; passing an array on to a part for each number would count its references each time."""
-    return builder.zext(load(builder, address, ir.IntType(8)), ir.IntType(64))
-
-
 @inner_part
 def _past_space(at: int) -> int:
-    while _byte(at) == 32 or 9 <= _byte(at) <= 13:
+    while byte_at(at) == 32 or 9 <= byte_at(at) <= 13:
         at += 1
     return at
 
@@ -33,25 +25,25 @@ def _past_space(at: int) -> int:
 @inner_part
 def _number(at: int) -> Any:
     """A number and where it ends: −1 where it is written with an exponent, or with more digits."""
-    negative = _byte(at) == 45
+    negative = byte_at(at) == 45
     if negative:
         at += 1
     first, whole = at, np.int64(0)
-    digit = _byte(at) - 48
+    digit = byte_at(at) - 48
     while 0 <= digit <= 9:
         whole = whole * 10 + digit
         at += 1
-        digit = _byte(at) - 48
+        digit = byte_at(at) - 48
     digits, decimals = at - first, 0
-    sound = digits == 1 or (digits > 1 and _byte(first) != 48)
+    sound = digits == 1 or (digits > 1 and byte_at(first) != 48)
     if digit == -2:  # the point
         point = at
         at += 1
-        digit = _byte(at) - 48
+        digit = byte_at(at) - 48
         while 0 <= digit <= 9:
             whole = whole * 10 + digit
             at += 1
-            digit = _byte(at) - 48
+            digit = byte_at(at) - 48
         decimals = at - point - 1
         sound &= decimals > 0
     if not sound or digits + decimals > _MOST_DIGITS or digit == 21 or digit == 53:  # an E
@@ -64,15 +56,15 @@ def _number(at: int) -> Any:
 def _polygons(at: int, points: Array, counts: Array, polygon: int, value: int) -> Any:
     """Read the polygons of an annotation; numbers of polygons and values after them, and where the
     next one begins; −1 for what is nothing else."""
-    if _byte(at) != 91:
+    if byte_at(at) != 91:
         return -1, -1, -1
     at = _past_space(at + 1)
-    if _byte(at) == 93 and _byte(at + 1) == 0:
+    if byte_at(at) == 93 and byte_at(at + 1) == 0:
         return polygon, value, at + 2
-    while _byte(at) == 91:
+    while byte_at(at) == 91:
         at = _past_space(at + 1)
         first = value
-        if _byte(at) != 93:
+        if byte_at(at) != 93:
             while True:
                 number, at = _number(at)
                 if at < 0:
@@ -80,17 +72,17 @@ def _polygons(at: int, points: Array, counts: Array, polygon: int, value: int) -
                 points[value] = number
                 value += 1
                 at = _past_space(at)
-                if _byte(at) != 44:
+                if byte_at(at) != 44:
                     break
                 at = _past_space(at + 1)
-        if _byte(at) != 93 or (value - first) % 2:
+        if byte_at(at) != 93 or (value - first) % 2:
             return -1, -1, -1
         counts[polygon] = (value - first) // 2
         polygon += 1
         at = _past_space(at + 1)
-        if _byte(at) == 93 and _byte(at + 1) == 0:
+        if byte_at(at) == 93 and byte_at(at + 1) == 0:
             return polygon, value, at + 2
-        if _byte(at) != 44:
+        if byte_at(at) != 44:
             return -1, -1, -1
         at = _past_space(at + 1)
     return -1, -1, -1

@@ -144,7 +144,7 @@ class Choice(Drawing):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         three = [np.int32(3)] * 2
-        yield ErrorCase((three,), {"p": (0.1, 0.2, 0.1)}, words=("p", "add up"))
+        yield ErrorCase((three,), {"p": (0.1, 0.2, 0.1)}, words=("p", "Sum of probabilities must be 1.0"))
         yield ErrorCase((three,), {"p": (-0.1, 0.4, 0.7)}, words=("p", "[0, 1]"))
         yield ErrorCase((three,), {"p": (0.5, 0.5)}, words=("p", "3 choices"))
         yield ErrorCase(([np.int32(0)] * 2,), words=("at least one",))

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { three } from '../../testing/graphs';
+import { photographs, three } from '../../testing/graphs';
 import { StubSession } from '../../testing/session';
 import * as edits from './edits';
 import { Editor } from './editor';
 import { nextProblem } from './navigation';
+import type { Request } from './protocol';
 
 const released: string[] = [];
 let made = 0;
@@ -151,6 +152,25 @@ describe('editing with a session', () => {
     expect(editor.document.get().nodes['flip']?.inputs).toEqual(['rotate']);
     editor.history.undo();
     expect(editor.document.get().nodes['flip']).toBeDefined();
+  });
+
+  it('leaves out what it hears about edits of the document before', async () => {
+    session.held.add('edit');
+    setAngle(3);
+    await vi.advanceTimersByTimeAsync(50);
+    const late = session.requests.at(-1) as Request;
+    session.event('document', {
+      document: photographs(),
+      revision: 9,
+      title: 'other',
+      file: null,
+      dirty: false,
+    });
+    session['respond'](late);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(editor.sync.pending.get()).toBe(false);
+    expect(Object.keys(editor.sync.unsent())).toEqual(['view']); // the places of the opening
+    expect(editor.document.get().nodes).toEqual(photographs().nodes);
   });
 
   it('keeps what two tabs changed in one node, argument by argument', async () => {

@@ -18,6 +18,9 @@ export class Sync {
   private due = false;
   private lastSent = 0;
   private connected = false;
+  /** Counts the documents that were taken over, and tells the last one's revision. */
+  private adoptions = 0;
+  private adopted = 0;
 
   constructor(
     private connection: Connection,
@@ -40,6 +43,8 @@ export class Sync {
     this.confirmed = document;
     this.sent = document;
     this.connected = true;
+    this.adoptions++;
+    this.adopted = revision;
     this.revision.set(revision);
     this.pending.set(false);
   }
@@ -103,12 +108,13 @@ export class Sync {
     const changes = diff(base, target);
     const placed = !this.pending.get();
     if (isEmpty(changes)) {
-      this.pending.set(this.sent !== this.confirmed);
+      this.pending.set(!isEmpty(diff(this.confirmed, this.sent)));
       return;
     }
     this.sent = target;
     this.lastSent = Date.now();
     this.pending.set(true);
+    const adoption = this.adoptions;
     this.connection
       .call<{ revision: number }>('edit', {
         base: this.revision.get(),
@@ -116,6 +122,11 @@ export class Sync {
         ...(placed ? { placed } : {}),
       })
       .then(({ revision }) => {
+        if (adoption !== this.adoptions) {
+          // Another document came meanwhile: the edit is in it or gone with the one before, or was made to it.
+          if (revision > this.adopted) this.remote(changes, revision);
+          return;
+        }
         this.confirmed = apply(this.confirmed, changes);
         this.revision.set(Math.max(revision, this.revision.get()));
         if (isEmpty(diff(this.confirmed, this.history.document))) {
@@ -125,7 +136,7 @@ export class Sync {
       })
       .catch((error: unknown) => {
         if (!(error instanceof RequestError)) throw error;
-        this.sent = this.confirmed;
+        if (adoption === this.adoptions) this.sent = this.confirmed;
         if (error.code !== 'disconnected') this.hooks.onRefused(error);
       });
     if (changesMeaning(changes, base)) this.hooks.onMeaning();

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
 from numba.core import cgutils
 from numba.core.typing.context import Context
 from numba.core.typing.templates import Signature
 
-from dali_lab.kernels.cpu.machine.emission import Builder, Definition, Target, Value, typed_intrinsic
+from dali_lab.kernels.cpu.machine.emission import Builder, Definition, Target, Value, emitted, load, typed_intrinsic
 
 
 @typed_intrinsic
@@ -51,6 +52,12 @@ def array_at(_: Context, address: nb_types.Type, shape: nb_types.BaseTuple, like
         return made._getvalue()
 
     return signature, codegen
+
+
+@emitted(lambda _: nb_types.int64(nb_types.int64))
+def byte_at(builder: Builder, address: Value) -> Value:
+    """A byte in memory; passing an array on to a part for each of them would count its references each time."""
+    return builder.zext(load(builder, address, ir.IntType(8)), ir.IntType(64))
 
 
 @typed_intrinsic
