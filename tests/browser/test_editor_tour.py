@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import App, Tab
+from tests.browser.conftest import App, Tab, in_a_row
 
 MIDDLE = """() => {
   const find = (root) => {
@@ -22,6 +22,12 @@ MIDDLE = """() => {
   const { x, y } = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
   return [x, y];
 }"""
+
+
+@pytest.fixture
+def first_document(kept_app: App) -> dict[str, Any]:
+    """In one row, so that no node lies on the middle of a link, however the window would have them wrapped."""
+    return in_a_row(kept_app.first)
 
 
 @pytest.mark.own_app
