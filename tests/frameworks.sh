@@ -1,27 +1,38 @@
 #!/usr/bin/env bash
 # The second part of the tests: what needs packages that the first part does without. Each folder of tests/frameworks has
-# the packages in requirements.txt and runs in an environment of its own; arguments name some of the folders.
+# the packages in requirements.txt and runs in an environment of its own, two at a time; arguments name some of the folders.
 set -eu
 cd "$(dirname "$0")/.."
 environments="${DALI_LAB_FRAMEWORKS_ENV:-.venv-frameworks}"
 case $environments in /*) ;; *) environments="$PWD/$environments" ;; esac
+said="$(mktemp -d)"
+trap 'rm -rf "$said"' EXIT
 unset PYTHONDONTWRITEBYTECODE
-export SKIP_JUPYTER_BUILDER=1
+export environments said SKIP_JUPYTER_BUILDER=1
 
-[ $# -gt 0 ] || set -- $(cd tests/frameworks && ls -d */ | grep -v __pycache__ | tr -d /)
-failed=""
-for name in "$@"; do
-  folder="tests/frameworks/$name"
-  environment="$environments/$name"
+test_folder() {
+  set -eu
+  local folder="tests/frameworks/$1" environment="$environments/$1"
+  export PATH="$environment/bin:$PATH"
   if [ ! -e "$environment/ready" ] || [ -n "$(find pyproject.toml constraints.txt "$folder/requirements.txt" -newer "$environment/ready")" ]; then
     rm -rf "$environment"
     "${PYTHON:-python3}" -m venv "$environment"
-    "$environment/bin/pip" install --quiet --no-compile -c constraints.txt hatchling editables hatch-jupyter-builder
-    "$environment/bin/pip" install --quiet --no-compile -c constraints.txt -r "$folder/requirements.txt"
-    "$environment/bin/pip" install --quiet --no-compile -c constraints.txt --no-deps --no-build-isolation -e .
+    pip install --quiet --no-compile -c constraints.txt hatchling editables hatch-jupyter-builder
+    pip install --quiet --no-compile -c constraints.txt --no-build-isolation -r "$folder/requirements.txt"
     touch "$environment/ready"
   fi
-  echo "== $name"
-  PATH="$environment/bin:$PATH" "$environment/bin/python" -m pytest -q --durations=5 "$folder" || failed="$failed $name"
-done
-[ -z "$failed" ] || { echo "failed:$failed" >&2 && exit 1; }
+  [ ! -e "$folder/prepare.sh" ] || bash "$folder/prepare.sh"
+  python -m pytest -q -p no:cacheprovider --durations=5 "$folder"
+}
+
+run_folder() { # shows what it said in one piece, as another one runs beside it
+  bash -c 'test_folder "$1"' _ "$1" >"$said/$1" 2>&1 || touch "$said/$1.failed"
+  printf '== %s\n%s\n' "$1" "$(cat "$said/$1")"
+}
+export -f test_folder run_folder
+
+# The longest one is the first.
+[ $# -gt 0 ] || set -- ray $(cd tests/frameworks && ls -d */ | tr -d / | grep -vx -e __pycache__ -e ray)
+printf '%s\n' "$@" | xargs -P 2 -I{} bash -c 'run_folder "$1"' _ {}
+failed="$(cd "$said" && ls -- *.failed 2>/dev/null || true)"
+[ -z "$failed" ] || { echo "failed: ${failed//.failed/}" >&2 && exit 1; }

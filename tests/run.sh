@@ -4,10 +4,10 @@ set -eu
 cd "$(dirname "$0")/.."
 . tests/environment.sh
 
-# The checks run beside the first tests, which also wait for browsers; what they say is shown at the end.
+# The checks run beside the first tests; what they say is shown at the end.
 said="$(mktemp -d)"
 trap 'rm -rf "$said"' EXIT
-[ -n "${built:-}" ] || (cd extension && jlpm install --immutable && jlpm build)
+[ -n "${built:-}" ] || (cd extension && jlpm install --immutable && jlpm build:editor)
 ruff check .
 ruff format --check .
 mypy >"$said/mypy" 2>&1 &
@@ -16,8 +16,7 @@ mypy=$!
 extension=$!
 
 failed=""
-# Three workers: tests in browsers and of programs wait for other processes for a part of their time.
-pytest -n 3 --dist loadgroup --durations=30 "$@" || failed="pytest"
+pytest -n 2 --dist loadgroup --durations=30 "$@" || failed="pytest"
 wait "$mypy" || failed="$failed mypy"
 wait "$extension" || failed="$failed extension"
 tail -n 40 "$said/mypy" "$said/extension"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.browser.conftest import FLAGS, App, Tab
+from tests.frameworks.browser.conftest import FLAGS, App, Tab
 
 Do = Callable[["Hand"], bool]
 PATIENCE = 30.0

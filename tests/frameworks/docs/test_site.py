@@ -7,22 +7,31 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_site_is_built_without_a_warning_and_loads_nothing_from_the_web(tmp_path: Path) -> None:
-    strictly = ["-W", "--keep-going", "-n", "-q", "-d", str(tmp_path / "trees")]
-    command = [sys.executable, "-m", "sphinx", *strictly, str(ROOT / "docs"), str(tmp_path / "html")]
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site; a warning is an error."""
+    place = tmp_path_factory.mktemp("site")
+    strictly = ["-W", "--keep-going", "-n", "-q", "-d", str(place / "trees")]
+    command = [sys.executable, "-m", "sphinx", *strictly, str(ROOT / "docs"), str(place / "html")]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
-    pages = list((tmp_path / "html").rglob("*.html"))
+    return place / "html"
+
+
+def test_the_site_is_built_without_a_warning_and_loads_nothing_from_the_web(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
     assert len(pages) > 300
     loads = re.compile(
         r"<(?:script|img|iframe)[^>]+src=\"(?:https?:)?//|<link[^>]+rel=\"(?:stylesheet|preload)\"[^>]+//"
     )
     assert not [page for page in pages if loads.search(page.read_text("utf-8"))]
-    for link in re.findall(r'href="(gallery/[^"#]+)"', (tmp_path / "html" / "gallery.html").read_text("utf-8")):
-        assert (tmp_path / "html" / link).is_file()
+    for link in re.findall(r'href="(gallery/[^"#]+)"', (site / "gallery.html").read_text("utf-8")):
+        assert (site / link).is_file()
 
 
 def test_the_command_builds_and_finds_the_page_of_an_operator(tmp_path: Path) -> None:

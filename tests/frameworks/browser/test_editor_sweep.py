@@ -1,0 +1,48 @@
+"""A sweep goes through any number, and through two of them as a contact sheet."""
+
+from __future__ import annotations
+
+from tests.frameworks.browser.conftest import App, Tab
+from tests.frameworks.browser.test_editor import select, steady
+
+
+def test_a_blur_is_swept_by_sigma_and_two_arguments_make_a_sheet(tab: Tab, app: App) -> None:
+    page, document = tab.page, app.session.store.document
+    blur = {"op": "gaussian_blur", "device": "cpu", "inputs": ["decode"], "arguments": {"sigma": 3.7}}
+    tab.show(app, {**document, "nodes": {**document["nodes"], "blur": blur}})
+    page.wait_for_selector('img[data-node="blur"]')
+    select(tab, "blur")
+    tray = page.get_by_test_id("tray")
+    tray.locator('[data-mode="sweep"]').click()
+    sheet = page.get_by_test_id("sweep")
+    choice = page.get_by_label("Argument to sweep", exact=True)
+    choice.wait_for()
+    assert choice.input_value() == "sigma"
+    tab.wait(lambda: sheet.locator("img").count() == 7, "there are no pictures for values of sigma")
+    # Two arguments of another node.
+    select(tab, "brightness_contrast")
+    tray.locator('[data-mode="sweep"]').click()
+    choice.select_option("brightness")
+    page.get_by_label("Second argument to sweep").select_option("contrast")
+    tab.wait(lambda: sheet.locator("img").count() == 20, "the contact sheet is not whole")
+    before = app.session.store.document["nodes"]["brightness_contrast"]["arguments"]
+    sheet.locator("button").last.click()
+
+    def taken() -> bool:
+        now = app.session.store.document["nodes"]["brightness_contrast"]["arguments"]
+        return bool(now["brightness"] != before["brightness"] and now["contrast"] != before["contrast"])
+
+    steady(tab, taken, "a click does not take both values")
+    # The sheet is made anew, and the button that was pressed keeps the keys.
+    steady(
+        tab,
+        lambda: sheet.locator("img").count() == 20 and sheet.locator("button:focus").count() == 1,
+        "the pressed button loses the keys",
+    )
+    page.keyboard.press("Control+z")
+    steady(
+        tab,
+        lambda: app.session.store.document["nodes"]["brightness_contrast"]["arguments"] == before,
+        "undo is not one step",
+    )
+    steady(tab, lambda: sheet.locator("button:focus").count() == 1, "the pressed button loses the keys by undoing")
