@@ -68,6 +68,11 @@ class PacedHandler(WSHandler):
         await asyncio.sleep(self._pace.delay(OPENING * PIECE))
         await super().get(*args, **named)
 
+    def open(self) -> None:
+        """Begin without Nagle's algorithm, which holds small frames up to 40 ms for a delayed confirmation."""
+        self.set_nodelay(True)
+        super().open()
+
     async def on_message(self, fragment: str | bytes) -> None:
         """Take a part of a message."""
         delay = self._pace.delay(len(fragment))

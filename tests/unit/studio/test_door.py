@@ -181,6 +181,23 @@ def test_the_websocket_opens_for_the_page_alone(attacker: Attacker) -> None:
     assert attacker.websocket(token, Cookie=cookie, Origin=own) == 101
 
 
+def test_frames_of_a_message_do_not_wait_for_each_other(attacker: Attacker, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dali_lab.studio.server.pace import PacedHandler  # as with Panel, importing it takes long
+
+    begin, without_delay = PacedHandler.open, []
+
+    def begun(handler: PacedHandler) -> None:
+        begin(handler)
+        without_delay.append(handler.ws_connection.stream.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr(PacedHandler, "open", begun)
+    cookie = attacker.cookie()
+    token = attacker.page_token(cookie)
+    assert attacker.websocket(token, Cookie=cookie, Origin=attacker.server.url.rstrip("/")) == 101
+    assert all(without_delay)
+    assert len(without_delay) == 1
+
+
 def test_foreign_hosts_and_origins_are_refused(attacker: Attacker) -> None:
     cookie, port = attacker.cookie(), attacker.server.port
     for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "", "a@localhost", "[", "x" * 300):
