@@ -205,7 +205,8 @@ class RandomBBoxCrop(Operator):
         rows = np.array(self.value("aspect_ratio"), np.float32).reshape(-1, 2)
         pairs = ndim * (ndim - 1) // 2
         if len(rows) not in (1, pairs):
-            raise call.problem(f"takes 2 or {2 * pairs} values, got {2 * len(rows)}", argument="aspect_ratio")
+            takes = "2" if pairs == 1 else f"2 or {2 * pairs}"
+            raise call.problem(f"takes {takes} values, got {2 * len(rows)}", argument="aspect_ratio")
         return np.ascontiguousarray(np.broadcast_to(rows, (pairs, 2)))
 
     def _windows(

@@ -73,6 +73,7 @@ class Resize(Resizing):
             {"size": (30, 50), "mode": "not_larger"},
             {"size": (30, 50), "mode": "not_smaller"},
             {"size": (30, 50), "mode": "not_smaller", "max_size": (40, 44)},
+            {"resize_shorter": 40.0, "max_size": (0.0, 44.0)},
             {"size": (20, 30), "interp_type": INTERP_NN},
             {"size": (70, 30), "interp_type": INTERP_CUBIC},
             {"size": (20, 60), "interp_type": INTERP_LANCZOS3},

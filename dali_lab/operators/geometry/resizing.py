@@ -66,7 +66,7 @@ SIZES = (
         "How sizes that are not given follow: 'default' keeps the shape, 'stretch' leaves them, 'not_larger' and"
         " 'not_smaller' keep the shape within, or around, the given size.",
     ),
-    numbers("max_size", None, "Upper limit of the size, for all axes or for each.", unit="px"),
+    numbers("max_size", None, "Upper limit of the size, for all axes or for each; 0 is none.", unit="px"),
     flag("subpixel_scale", "Scale by the exact ratio, though the size is rounded to whole pixels.", default=True),
     numbers("roi_start", None, "Start of the region to resize, in the order of `size`.", tensor=True),
     numbers("roi_end", None, "End of the region; before the start, it flips the axis.", tensor=True),
@@ -167,6 +167,8 @@ def adjusted_sizes(wanted: Table, regions: Table, mode: str, limits: Table | Non
     Scales and sizes are rounded to float32 as in NVIDIA DALI, which decides where a size lies half-way.
     """
     wanted, regions = _float32(wanted), _float32(regions)
+    if limits is not None:
+        limits = np.where(limits > 0, limits, np.inf)
     given = wanted != 0
     extents = np.abs(regions)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -73,7 +73,7 @@ class TensorResize(Resizing):
             "Sizes left out: scaled by the mean factor of the others, kept (``stretch``); or one factor for all axes,"
             " so that no size is larger, or none smaller, than given.",
         ),
-        numbers("max_size", None, "Limit of the size.", unit="px", minimum=0.0),
+        numbers("max_size", None, "Upper limit of the size; 0 is none.", unit="px"),
         choice("size_rounding", "round", ROUNDING, "How sizes become whole: to the nearest, down or up."),
         flag(
             "subpixel_scale",

@@ -100,21 +100,21 @@ class Choice(Drawing):
         rows = call.lists("p")
         if rows is None:
             return None
-        rows = [row.repeat(size) if row.size == 1 else row for row, size in zip(rows, sizes.tolist(), strict=True)]
         for index, (row, size) in enumerate(zip(rows, sizes.tolist(), strict=True)):
-            if row.size != size:
+            if row.size not in (1, size):
                 message = f"has {row.size} probabilities for {size} choices."
                 message += f' Unexpected shape for argument "p". Expected {{{size}}}, but got {{{row.size}}}'
                 raise call.problem(message, argument="p", sample=index)
             if not ((row >= 0) & (row <= 1)).all():
                 place = int((~((row >= 0) & (row <= 1))).argmax())
-                message = f"{row.tolist()} are not all in [0, 1]. Probabilities must be in range [0, 1],"
+                message = "is not in [0, 1]. Probabilities must be in range [0, 1],"
                 message += f" but got: {row[place]:g} for sample: {index} at index {place}."
                 raise call.problem(message, argument="p", sample=index)
-            if abs(float(row.sum()) - 1) > 1e-4:
-                message = f"Sum of probabilities must be 1.0, but got {row.sum():g} for sample: {index}."
+            total = float(row.sum()) * (size if row.size == 1 else 1)
+            if abs(total - 1) > 1e-4:
+                message = f"Sum of probabilities must be 1.0, but got {total:g} for sample: {index}."
                 raise call.problem(message, argument="p", sample=index)
-        return rows
+        return [row.repeat(size) if row.size == 1 else row for row, size in zip(rows, sizes.tolist(), strict=True)]
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
