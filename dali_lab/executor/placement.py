@@ -105,7 +105,9 @@ def choose_device(graph: Graph, mode: str, index: int = 0) -> Device | None:
         wanting = [*placed, *(f"output {name}" for name in moved)]
         if mode == "require":
             names = ", ".join(wanting)
-            raise GraphError(f"a GPU is required, but {error}; these nodes are placed on it: {names}") from error
+            raise GraphError(
+                f"The pipeline requires a CUDA-capable GPU but {error}; these nodes are placed on it: {names}"
+            ) from error
         names = ", ".join(wanting[:_NAMED]) + (f" and {len(wanting) - _NAMED} more" if len(wanting) > _NAMED else "")
         warnings.warn(
             f"{error}, so these nodes run on the CPU: {names}. Set DALI_LAB_GPU=require to make this an error.",

@@ -75,6 +75,8 @@ class Operator:
         A list of nodes as an input stands for one call for each of them.
     frames
         Sequences are cut into frames before `run` and joined after it.
+    frames_by_layout
+        Data without a layout are no sequences, since NVIDIA DALI's operator takes none.
     source
         It has no inputs: a :class:`~dali_lab.schema.source.Source` decides which samples it gives; see
         :meth:`open_source` and :meth:`external`.
@@ -143,6 +145,7 @@ class Operator:
     gpu_share: ClassVar[float] = 0.0
     whole_batch: bool = False
     frames: ClassVar[bool] = False
+    frames_by_layout: ClassVar[bool] = False
     source: ClassVar[bool] = False
     in_order: ClassVar[bool] = False
     defers: ClassVar[bool] = False

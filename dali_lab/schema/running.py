@@ -142,7 +142,7 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
     if declared is None or declared.layouts is None:
         return batch
     if not batch.layout:
-        layout = declared.assumed_layout(batch.ndim, call.operator.frames)
+        layout = declared.assumed_layout(batch.ndim, call.operator.frames and not call.operator.frames_by_layout)
         if layout:
             return batch.replaced(layout=layout)
         if "" in declared.layouts:

@@ -61,7 +61,8 @@ def write(path: Path, out: Path) -> None:
                 f"{date.today()}: {total['passed']} of {total['applicable']} applicable cases pass ({share:.1f} %);"
                 f" {total['wording']} fail by the wording of an error or warning alone, {total['failed']} otherwise."
                 " Applicable are cases that pass in NVIDIA DALI 2.4 on a machine without a GPU, where pipelines are"
-                " made with `device_id=None` in both engines. Files without such cases are left out. Made by"
+                " made with `device_id=None` in both engines. Cases about the error of a machine without a GPU run with"
+                " `DALI_LAB_GPU=require`. Files without such cases are left out. Made by"
                 " `python -m tests.nvidia`.",
                 "",
                 "| file | applicable | passes | wording | fails |",

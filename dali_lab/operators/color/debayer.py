@@ -64,8 +64,8 @@ class Debayer(Operator):
             None,
             _ALGORITHMS,
             "``bilinear_ocv``, ``edgeaware_ocv``, ``vng_ocv`` (for UINT8), ``gray_ocv`` (one channel, of the"
-            " brightness) or ``default_npp`` (green follows red and blue). If not given, ``default_npp`` for nodes on a"
-            " GPU, and ``bilinear_ocv`` for others.",
+            " brightness) or, for nodes on a GPU, ``default_npp`` (green follows red and blue). If not given,"
+            " ``default_npp`` for nodes on a GPU, and ``bilinear_ocv`` for others.",
             synonyms=tuple((name, name) for name in _ALGORITHMS),
             important=True,
         ),
@@ -73,8 +73,8 @@ class Debayer(Operator):
     start = {"blue_position": [0, 0]}
     example = '>>> fn.debayer(raw, blue_position=[0, 0], algorithm="edgeaware_ocv")'
     differs = (
-        "``default_npp`` runs on the CPU as well, the others but ``vng_ocv`` on the GPU. It follows the documentation"
-        " of NPP; how that rounds could not be compared."
+        "Nodes on a GPU take the other algorithms too, ``vng_ocv`` on the CPU. ``default_npp`` follows the"
+        " documentation of NPP; how that rounds could not be compared."
     )
 
     @classmethod
@@ -83,6 +83,8 @@ class Debayer(Operator):
 
     def run(self, call: Call, data: Batch) -> Batch:
         algorithm = self.value("algorithm") or ("default_npp" if self.device == "gpu" else "bilinear_ocv")
+        if algorithm == "default_npp" and self.device == "cpu":
+            raise call.problem("the default_npp algorithm is not supported on CPU", argument="algorithm")
         if algorithm == "vng_ocv" and data.dtype != UINT8:
             raise call.problem(f"vng_ocv takes UINT8, got {data.dtype.name}", argument="algorithm")
         sizes = data.shapes[:, :2]
@@ -151,3 +153,5 @@ class Debayer(Operator):
         some = {"blue_position": (0, 0)}
         yield ErrorCase(([np.zeros((4, 5), np.uint8)] * 3,), some, words=("even", "4 x 5"))
         yield ErrorCase((samples.pictures(((4, 6),) * 3),), some, words=("single channel", "4 x 6 x 3"))
+        raw = ([np.zeros((4, 6), np.uint8)] * 3,)
+        yield ErrorCase(raw, {**some, "algorithm": "default_npp"}, words=("algorithm", "not supported on CPU"))

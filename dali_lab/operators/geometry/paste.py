@@ -27,7 +27,7 @@ class Paste(Operator):
     name = "paste"
     inputs = (Input("data", dtypes=(UINT8,), layouts=("HWC",), doc="Images or sequences of {types}."),)
     outputs = (Output("data", doc="The larger images, with the type, channels and layout of the input."),)
-    frames = True
+    frames = frames_by_layout = True
     on_gpu = True
     arguments = (
         number(
@@ -63,7 +63,7 @@ class Paste(Operator):
     )
     start = {"ratio": 1.5, "fill_value": [0]}
     example = ">>> fn.paste(images, ratio=fn.random.uniform(range=(1, 3)), fill_value=(124, 116, 104))"
-    differs = "Sequences are taken as well; the number of channels is that of the images, whatever `n_channels` says."
+    differs = "Sequences with a layout are taken too. The channels are those of the images, whatever `n_channels` says."
 
     def run(self, call: Call, data: Batch) -> Batch:
         ratio = self._checked(call, "ratio", 1.0, np.inf)
@@ -129,3 +129,4 @@ class Paste(Operator):
         yield ErrorCase((samples.pictures(),), {**some, "fill_value": (1, 2)}, words=("fill_value", "3 channels"))
         few = PerSample.of(1, 0.9, 3.3)
         yield ErrorCase((samples.pictures(),), {**some, "ratio": few}, words=("ratio", "sample 1"))
+        yield ErrorCase(([np.zeros((2, 4, 5, 3), np.uint8)] * 3,), some, words=("no layout", "dimensions 4"))
