@@ -21,7 +21,7 @@ settings.load_profile("same" if os.environ.get("DALI_LAB_EXAMPLES") != "random" 
 # Which of two ways is taken must not depend on what the cache holds; those that look into that say otherwise.
 os.environ.setdefault("DALI_LAB_COMPILE", "at-once")
 
-_BY_FAMILY = ("tests/conformance/test_operators.py", "tests/gpu/test_emulated.py")
+_BY_FAMILY = ("tests/conformance/test_operators.py", "tests/frameworks/cuda/test_emulated.py")
 """Files that have a test of each operator."""
 
 PROCESSOR_SECONDS = 90.0

@@ -28,10 +28,12 @@ from pathlib import Path
 from dali_lab.kernels.cuda import cache, nvrtc
 from dali_lab.kernels.cuda.host import CompileError
 from dali_lab.kernels.cuda.kernel import Kernel, Variant, all_kernels
-from tests.gpu.test_compile import ARCHITECTURES, REGISTERS
 
 RESULT = Path(__file__).parents[1] / "benchmarks" / "results" / "compile.md"
 ARRAYS = "Arrays are those of CUDA's own sine, cosine and tangent, in the way that very large arguments take."
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
+REGISTERS = 128
+"""Registers of a thread with which 512 threads still fit on a multiprocessor."""
 TOGETHER = 16
 OPTIONS = ("--ptxas-options=-v",)
 
@@ -39,6 +41,15 @@ Job = tuple[str, tuple[tuple[str | int | bool, ...], ...], str]
 """A kernel's name, some of its types, and an architecture."""
 
 _ENTRY = re.compile(r"Compiling entry function 'entry(\d+)'(.*?)Used (\d+) registers", re.DOTALL)
+
+
+def check(variant: Variant, architecture: str) -> int:
+    """Compile a kernel for an architecture; its registers."""
+    made = nvrtc.compile_text(variant.device_source(), architecture, variant.label, ("--ptxas-options=-v",))
+    assert made.code
+    assert made.spills == 0, f"{variant.label} spills {made.spills} bytes on {architecture}"
+    assert 0 < made.registers <= REGISTERS, f"{variant.label} needs {made.registers} registers on {architecture}"
+    return made.registers
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 from dali_lab import Pipeline, fn, math, types
-from dali_lab.kernels.cuda import nvrtc
 from dali_lab.kernels.cuda.expression import Step, expression_kernel
-from tests.gpu.test_compile import ARCHITECTURES, check
 from tests.unit.graph.test_expression_chain import DTYPES, EVEN, SHORT, arrays, random_expression
 
 pytestmark = pytest.mark.skipif(
@@ -125,22 +123,3 @@ def test_another_constant_is_no_other_kernel() -> None:
     for factor in (1.5, 2.5):
         _results(lambda x, factor=factor: x * factor + 3, [arrays(SMALL, "uint8")], optimize=True)
     assert expression_kernel.cache_info().misses == before
-
-
-@pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
-def test_generated_kernels_compile_without_spills() -> None:
-    """The longest chain, and each kind of step, for the architectures in turn."""
-    long = [Step("mul", "f4", (0, 1)), *(Step(("add", "mul")[k % 2], "f4", (k + 2, k % 2)) for k in range(31))]
-    every = [
-        Step("mod", "f4", (0, 1)),
-        Step("bitxor", "u1", (0, 0)),
-        Step("lt", "b1", (0, 1)),
-        Step("clamp", "f8", (2, -1, -2)),
-        Step("exp", "f8", (5,)),
-        Step("cast", "f2", (6,)),
-        Step("sub", "f4", (7, 2)),
-    ]
-    for index, architecture in enumerate(ARCHITECTURES):
-        steps = (long, every)[index % 2]
-        kernel = expression_kernel(tuple(steps), ("u1", "f4"), ("f8", "i4"), 1 + index)
-        check(kernel.variant(), architecture)

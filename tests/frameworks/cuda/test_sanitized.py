@@ -10,7 +10,7 @@ import pytest
 from dali_lab.kernels.cuda import host
 from tests.programs import run_python
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def _sanitizer() -> str | None:
@@ -40,7 +40,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_small_and_odd_samples_stay_in_their_memory() -> None:
-    done = _run("-m", "tests.gpu.sanitized")
+    done = _run("-m", "tests.frameworks.cuda.sanitized")
     assert done.returncode == 0, (done.stdout[-500:], done.stderr[-4000:])
 
 

@@ -12,25 +12,12 @@ from typing import Any
 import pytest
 
 from dali_lab.kernels.cuda import nvrtc
+from dali_lab.kernels.cuda.expression import Step, expression_kernel
 from dali_lab.kernels.cuda.host import CompileError
 from dali_lab.kernels.cuda.kernel import HERE, Kernel, Variant, all_kernels
 from dali_lab.kernels.cuda.user import UserKernel, UserSource
-
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
-REGISTERS = 128
-"""Registers of a thread with which 512 threads still fit on a multiprocessor."""
-
-
-pytestmark = pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
-
-
-def check(variant: Variant, architecture: str) -> int:
-    """Compile a kernel for an architecture; its registers."""
-    made = nvrtc.compile_text(variant.device_source(), architecture, variant.label, ("--ptxas-options=-v",))
-    assert made.code
-    assert made.spills == 0, f"{variant.label} spills {made.spills} bytes on {architecture}"
-    assert 0 < made.registers <= REGISTERS, f"{variant.label} needs {made.registers} registers on {architecture}"
-    return made.registers
+from tests.gpu import compile_all
+from tests.gpu.compile_all import ARCHITECTURES, check, compile_job, compile_together, report
 
 
 def files() -> list[tuple[str, list[Kernel]]]:
@@ -42,13 +29,29 @@ def files() -> list[tuple[str, list[Kernel]]]:
 @pytest.mark.parametrize("kernels", [pytest.param(kernels, id=file) for file, kernels in files()])
 def test_kernels_compile_without_spills(kernels: list[Kernel], record_property: Callable[[str, object], None]) -> None:
     """Both architectures, with the types in turn; the kernels of a file are compiled together, which is quicker."""
-    from tests.gpu.compile_all import compile_together
-
     variants = [itertools.cycle(kernel.covering()) for kernel in kernels]
     for architecture in (ARCHITECTURES[0], ARCHITECTURES[-1]):
         for outcome in compile_together([next(each) for each in variants], architecture):
             record_property(outcome.label, outcome.registers)
             assert not outcome.complaint
+
+
+def test_chains_of_arithmetic_compile_without_spills() -> None:
+    """The longest chain, and each kind of step, for the architectures in turn."""
+    long = [Step("mul", "f4", (0, 1)), *(Step(("add", "mul")[k % 2], "f4", (k + 2, k % 2)) for k in range(31))]
+    every = [
+        Step("mod", "f4", (0, 1)),
+        Step("bitxor", "u1", (0, 0)),
+        Step("lt", "b1", (0, 1)),
+        Step("clamp", "f8", (2, -1, -2)),
+        Step("exp", "f8", (5,)),
+        Step("cast", "f2", (6,)),
+        Step("sub", "f4", (7, 2)),
+    ]
+    for index, architecture in enumerate(ARCHITECTURES):
+        steps = (long, every)[index % 2]
+        kernel = expression_kernel(tuple(steps), ("u1", "f4"), ("f8", "i4"), 1 + index)
+        check(kernel.variant(), architecture)
 
 
 def test_an_error_says_which_kernel_and_where() -> None:
@@ -59,8 +62,6 @@ def test_an_error_says_which_kernel_and_where() -> None:
 
 
 def test_types_that_are_compiled_together_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.gpu.compile_all import compile_job, report
-
     monkeypatch.setenv("DALI_LAB_KERNELS", str(tmp_path))
     kernel = next(kernel for kernel in all_kernels() if kernel.name == "scale")
     types = (("u1", "u1"), ("f2", "i4"), ("f4", "f4"))
@@ -77,8 +78,6 @@ def test_types_that_are_compiled_together_are_told_apart(tmp_path: Path, monkeyp
 def test_of_types_that_are_compiled_together_the_wrong_one_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.gpu import compile_all
-
     monkeypatch.setenv("DALI_LAB_KERNELS", str(tmp_path))
     entry = Variant.entry
 

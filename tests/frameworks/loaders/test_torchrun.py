@@ -10,8 +10,7 @@ import pytest
 from tests.programs import run_python
 from tests.servers.s3 import s3_server
 
-pytest.importorskip("torch")
-EXAMPLE = Path(__file__).parents[2] / "examples" / "torchrun_training.py"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "torchrun_training.py"
 
 
 def test_the_example_trains_in_two_processes_with_gloo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
