@@ -31,8 +31,8 @@ run_folder() { # shows what it said in one piece, as another one runs beside it
 }
 export -f test_folder run_folder
 
-# The longest one is the first.
-[ $# -gt 0 ] || set -- ray $(cd tests/frameworks && ls -d */ | tr -d / | grep -vx -e __pycache__ -e ray)
+# The longest ones are the first.
+[ $# -gt 0 ] || set -- browser ray $(cd tests/frameworks && ls -d */ | tr -d / | grep -vx -e __pycache__ -e browser -e ray)
 printf '%s\n' "$@" | xargs -P 2 -I{} bash -c 'run_folder "$1"' _ {}
 failed="$(cd "$said" && ls -- *.failed 2>/dev/null || true)"
 [ -z "$failed" ] || { echo "failed: ${failed//.failed/}" >&2 && exit 1; }

@@ -44,7 +44,7 @@ import sys
 import numpy as np
 import dali_lab
 from dali_lab.kernels.cpu.machine import OFF
-from tests.conformance import test_plain_kernels as cases
+from tests.frameworks.dali import test_plain_kernels as cases
 
 assert OFF == cases.SWITCHED_OFF[sys.argv[2]]
 results = {}
@@ -81,5 +81,5 @@ def test_same_bits_with_parts_off(tmp_path: Path, group: str) -> None:
 
 @pytest.mark.parametrize(("name", "case"), [pytest.param(*each, id=each[0]) for each in chain(*WIDE.values())])
 def test_cases_of_this_module_are_those_of_dali(name: str, case: Case) -> None:
-    """The other cases are compared with NVIDIA DALI by :mod:`tests.conformance.test_operators`."""
+    """The other cases are compared with NVIDIA DALI by :mod:`tests.frameworks.dali.test_operators`."""
     compare(run(dali_lab, name, case), run(dali, name, case), case)
