@@ -1,30 +1,13 @@
 /** The line below: device, batch, seed, times, and what wants attention. */
-import { useEffect, useState } from 'react';
 import { nextProblem } from '../core/navigation';
 import { transfers } from '../core/placement';
 import { formatBytes } from '../core/values';
 import { gpuMemoryFigure, secondsLeft } from '../core/runs';
 import { formatTime, formatValue } from '../core/values';
-import { useEditor, useHint, useValue } from './context';
+import { useEditor, useHint, useLasting, useValue } from './context';
 import { Icon } from './icons';
 import { t, tn } from '../core/language';
 import './StatusLine.css';
-
-const LASTING_MS = 400;
-
-/** True once the value has been true for a moment: what is over sooner would only flicker. */
-function useLasting(value: boolean): boolean {
-  const [lasts, setLasts] = useState(false);
-  useEffect(() => {
-    if (!value) return undefined;
-    const timer = setTimeout(() => setLasts(true), LASTING_MS);
-    return () => {
-      clearTimeout(timer);
-      setLasts(false);
-    };
-  }, [value]);
-  return value && lasts;
-}
 
 export function StatusLine() {
   const editor = useEditor();

@@ -2,7 +2,7 @@
 import { command, execute } from '../core/commands';
 import { setPipeline } from '../core/edits';
 import { asNumber } from '../core/values';
-import { useEditor, useHint, usePanels, useValue } from './context';
+import { useEditor, useHint, useLasting, usePanels, useValue } from './context';
 import { Icon } from './icons';
 import { TextField } from './controls/fields';
 import { t } from '../core/language';
@@ -107,9 +107,9 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
   );
 }
 
-/** Apart from the toolbar, which is not drawn again with each preview. */
+/** Apart from the toolbar, which is not drawn again with each preview. Enabled, its opacity has Chromium paint the page. */
 function StopPreview() {
-  const running = useValue(useEditor().previews.status, ({ running }) => running);
+  const running = useLasting(useValue(useEditor().previews.status, ({ running }) => running));
   return <Button id="stop" icon="stop" disabled={!running} />;
 }
 

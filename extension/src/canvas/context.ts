@@ -1,5 +1,13 @@
 /** The components' access to the editor: one context, and hooks that follow its observables. */
-import { createContext, useCallback, useContext, useMemo, useSyncExternalStore } from 'react';
+import {
+  createContext,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useState,
+  useSyncExternalStore,
+} from 'react';
 import type { Editor, Panels } from '../core/editor';
 import { shownPanels } from '../core/folding';
 import { hintOf } from '../core/keys';
@@ -23,6 +31,22 @@ export function useValue<T, S>(observable: Observable<T>, select?: (value: T) =>
   return useSyncExternalStore(observable.subscribe, () =>
     select ? select(observable.get()) : observable.get(),
   );
+}
+
+const LASTING_MS = 400;
+
+/** True once the value has been true for a moment: what is over sooner would only flicker. */
+export function useLasting(value: boolean): boolean {
+  const [lasts, setLasts] = useState(false);
+  useEffect(() => {
+    if (!value) return undefined;
+    const timer = setTimeout(() => setLasts(true), LASTING_MS);
+    return () => {
+      clearTimeout(timer);
+      setLasts(false);
+    };
+  }, [value]);
+  return value && lasts;
 }
 
 /** The panels that are shown: chosen ones that there is room for. */
