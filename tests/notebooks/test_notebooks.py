@@ -1,4 +1,4 @@
-"""The notebooks have the outputs of their cells. That they run is seen in tests/frameworks/docs."""
+"""The notebooks have the outputs of their cells. That they run is seen in tests/frameworks/browser."""
 
 from __future__ import annotations
 

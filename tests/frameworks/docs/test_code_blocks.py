@@ -20,7 +20,7 @@ from dali_lab.cli.entry import main
 from dali_lab.gallery.samples import photographs
 from dali_lab.model.errors import DaliLabError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ERRORS = ROOT / "docs/reference/errors.md"
 GENERATED = (

@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom on the CPU."""
+"""The notebooks run from top to bottom on the CPU, in kernels as those of JupyterLab."""
 
 from __future__ import annotations
 
