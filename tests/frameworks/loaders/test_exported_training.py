@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import cv2
-import pytest
 
 from dali_lab import cli, formats
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.schema.samples import picture
 from dali_lab.studio.document.starts import first_pipeline
 from tests.programs import run_python
-
-pytest.importorskip("torch")
 
 LOOP = """
 import torch
