@@ -57,12 +57,10 @@ class DeliveredResults:
 
 @dataclass
 class _Fresh:
-    """A node that the client has no results of, and its pictures, which are being made."""
+    """Pictures that the client does not have, which are being made, and the event that they go with."""
 
-    name: str
-    result: NodeResult
-    signature: tuple[object, ...]
     rendering: list[Future[Rendered | None]]
+    tell: Callable[[list[Rendered | None]], None]
 
 
 class _Progress:
@@ -184,11 +182,10 @@ class Delivery:
                 finished=self._tell_computed,
             )
             progress.end()
-            self._tell_computed(evaluation)
+            self._tell_rest(evaluation)
             self._tell_not_computed(evaluation)
             if self._unchanged:
                 self._tell(PreviewUnchanged(self._run, self._unchanged))
-            self._tell_focus(evaluation)
         except Cancelled:
             status = self._token.reason or "cancelled"
         except Exception as error:  # reported to the client, which would wait for the end otherwise
@@ -200,42 +197,78 @@ class Delivery:
 
     def _tell_computed(self, evaluation: Evaluation) -> None:
         """Send the nodes that have results by now and were not sent yet."""
-        fresh: list[_Fresh] = []
+        self._tell_fresh([self._fresh_node(name, result, evaluation) for name, result in self._untold(evaluation)])
+
+    def _tell_rest(self, evaluation: Evaluation) -> None:
+        """Send all that was not sent yet: the last node first, as the others' pictures would slow it down."""
+        untold = self._untold(evaluation)
+        last = [self._fresh_node(*untold.pop(), evaluation)] if untold else []
+        if last and not wait(last[0].rendering, _TOGETHER).not_done:
+            self._tell_fresh(last)
+            last = []
+        nodes = [self._fresh_node(name, result, evaluation) for name, result in untold]
+        self._tell_fresh([*nodes, *last, *self._fresh_focus(evaluation)])
+
+    def _untold(self, evaluation: Evaluation) -> list[tuple[str, NodeResult]]:
+        """The nodes that have results which the client lacks, from now on taken for sent."""
+        untold: list[tuple[str, NodeResult]] = []
         for name in self._order:
             if name in self._told or (result := self._result(name, evaluation)) is None:
                 continue
             self._told.add(name)
-            signature = (result.key, evaluation.samples, evaluation.total, self._thumb, len(result.failures))
-            if self._delivered.nodes.get(name) == signature:
+            if self._delivered.nodes.get(name) == self._signature(result, evaluation):
                 self._unchanged[name] = _milliseconds(result)
             else:
-                fresh.append(_Fresh(name, result, signature, self._rendering(name, result, evaluation)))
-        # Nodes that are ready within a moment go together, as a page draws all that comes at once in one frame.
+                untold.append((name, result))
+        return untold
+
+    def _signature(self, result: NodeResult, evaluation: Evaluation) -> tuple[object, ...]:
+        return (result.key, evaluation.samples, evaluation.total, self._thumb, len(result.failures))
+
+    def _tell_fresh(self, fresh: Sequence[_Fresh]) -> None:
+        """Send events once their pictures are made.
+
+        Those that are ready within a moment go together, as a page draws all that comes at once in one frame.
+        """
         ready: list[_Fresh] = []
         ends = time.monotonic() + _TOGETHER
-        for node in fresh:
-            if wait(node.rendering, max(0.0, ends - time.monotonic())).not_done:
-                self._tell_fresh(ready, evaluation)
+        for item in fresh:
+            if wait(item.rendering, max(0.0, ends - time.monotonic())).not_done:
+                self._tell_ready(ready)
                 ready, ends = [], time.monotonic() + _TOGETHER
-            ready.append(node)
-        self._tell_fresh(ready, evaluation)
+            ready.append(item)
+        self._tell_ready(ready)
 
-    def _tell_fresh(self, nodes: Sequence[_Fresh], evaluation: Evaluation) -> None:
-        """Send nodes once their pictures are made."""
-        events: list[tuple[_Fresh, NodeEvent, list[bytes]]] = []
-        for node in nodes:
-            rendered = [future.result() for future in node.rendering]
+    def _tell_ready(self, ready: Sequence[_Fresh]) -> None:
+        made = [[future.result() for future in item.rendering] for item in ready]
+        for item, rendered in zip(ready, made, strict=True):
             self._token.check()
-            name, result = node.name, node.result
+            item.tell(rendered)
+
+    def _fresh_node(self, name: str, result: NodeResult, evaluation: Evaluation) -> _Fresh:
+        """A node whose pictures are made on other threads."""
+        kinds = self._kinds.get(name, [])
+
+        def tell(rendered: list[Rendered | None]) -> None:
             buffers: list[bytes] = []
             outputs = [item.output(buffers) for item in rendered if item is not None]
             cached = evaluation.computed.isdisjoint(self._members(name))
             failure = self._failure(result) if result.failures else None
-            event = NodeEvent(self._run, name, _milliseconds(result), cached, outputs, failure)
-            events.append((node, event, buffers))
-        for node, event, buffers in events:
-            self._tell(event, buffers)
-            self._delivered.nodes[node.name] = node.signature
+            self._tell(NodeEvent(self._run, name, _milliseconds(result), cached, outputs, failure), buffers)
+            self._delivered.nodes[name] = self._signature(result, evaluation)
+
+        rendering = [
+            self._rendering(result, index, evaluation, kinds[index] if index < len(kinds) else "any", self._thumb)
+            for index in range(len(result.outputs))
+        ]
+        return _Fresh(rendering, tell)
+
+    def _rendering(
+        self, result: NodeResult, output: int, evaluation: Evaluation, kind: str, size: int
+    ) -> Future[Rendered | None]:
+        """The pictures of an output, made on other threads."""
+        renderer = self._renderer
+        return renderer.pool.submit(renderer.rendered, result, output, evaluation, kind, size, self._roots)
 
     def _members(self, name: str) -> Sequence[str]:
         instance = self._instances.by_name.get(name)
@@ -252,22 +285,6 @@ class Delivery:
             message = self._instances.words(error.node, message)
             argument = self._instances.argument(error.node, argument)
         return NodeFailure(message, argument, first.sample, error.file, error.line)
-
-    def _rendering(self, name: str, result: NodeResult, evaluation: Evaluation) -> list[Future[Rendered | None]]:
-        """The pictures of a node's outputs, made on other threads."""
-        kinds, renderer = self._kinds.get(name, []), self._renderer
-        return [
-            renderer.pool.submit(
-                renderer.rendered,
-                result,
-                index,
-                evaluation,
-                kinds[index] if index < len(kinds) else "any",
-                self._thumb,
-                self._roots,
-            )
-            for index in range(len(result.outputs))
-        ]
 
     def _tell_not_computed(self, evaluation: Evaluation) -> None:
         checked = self._checked
@@ -305,7 +322,9 @@ class Delivery:
             self._tell(NodeEvent(self._run, name, None, False, [], failed, skipped))
             self._delivered.nodes[name] = told
 
-    def _tell_focus(self, evaluation: Evaluation) -> None:
+    def _fresh_focus(self, evaluation: Evaluation) -> list[_Fresh]:
+        """The outputs in focus that have other pictures than the client."""
+        fresh: list[_Fresh] = []
         delivered = self._delivered.focus
         for tap in delivered.keys() - set(self._focus):
             del delivered[tap]
@@ -322,14 +341,24 @@ class Delivery:
             if delivered.get((node, output)) == signature:
                 self._tell(FocusEvent(self._run, node, output, [], unchanged=True))
                 continue
-            self._token.check()
-            kind = self._kind(at)
-            rendered = self._renderer.rendered(result, at.output, evaluation, kind, self._focus_size, self._roots)
-            buffers: list[bytes] = []
-            images = picture_refs(rendered.pictures if rendered else [], buffers)
-            overlays = [self._overlay(evaluation, at, item, buffers) for item in over]
-            self._tell(FocusEvent(self._run, node, output, images, overlays=overlays), buffers)
-            delivered[node, output] = signature
+
+            def tell(
+                rendered: list[Rendered | None],
+                tap: tuple[str, int] = (node, output),
+                at: Edge = at,
+                over: list[Overlay] = over,
+                signature: tuple[object, ...] = signature,
+            ) -> None:
+                buffers: list[bytes] = []
+                images = picture_refs(rendered[0].pictures if rendered[0] else [], buffers)
+                overlays = [self._overlay(evaluation, at, item, buffers) for item in over]
+                self._tell(FocusEvent(self._run, *tap, images, overlays=overlays), buffers)
+                delivered[tap] = signature
+
+            fresh.append(
+                _Fresh([self._rendering(result, at.output, evaluation, self._kind(at), self._focus_size)], tell)
+            )
+        return fresh
 
     def _overlays(self, evaluation: Evaluation, tap: Edge) -> list[Overlay]:
         """The overlays of a picture that were computed."""

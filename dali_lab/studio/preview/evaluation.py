@@ -101,7 +101,7 @@ class Evaluator:
         progress
             Called as ``progress(done, total, node)`` from worker threads.
         finished
-            Called with the results so far, whenever there are more.
+            Called with the results so far before more are computed.
 
         Raises
         ------
@@ -276,8 +276,6 @@ class _Run:
                     waiting[name] = waiting.get(cause, cause)
             self._compute({name: unknown[name] for name in wave if name not in waiting}, {})
             self._find_waiting(wave)
-        if self.finished is not None:
-            self.finished(self.evaluation)
 
     def _waves(self, names: Iterable[str]) -> list[list[str]]:
         """Nodes to be computed together: all at once, but for those whose kernels may have to be compiled first.

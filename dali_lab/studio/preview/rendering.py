@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from msgspec import structs
@@ -65,6 +65,7 @@ class Renderer:
 
     def __init__(self, threads: int, memory: int = 128 << 20) -> None:
         self.pool = ThreadPoolExecutor(threads, "dali-lab-pictures")
+        self._threads = threads
         self._cache: Cache[Rendered] = Cache(memory)
         # Thumbnails and large pictures of an output have the same summary.
         self._summaries: Cache[Summary] = Cache(_SUMMARIES * _SUMMARY_BYTES)
@@ -94,15 +95,30 @@ class Renderer:
                 shown = range(evaluation.samples)
                 described.output.lost = [evaluation.reason(sample) if sample in missing else None for sample in shown]
             self._summaries.put(content, described, _SUMMARY_BYTES)
-        pictures: list[Picture | None] = []
-        for row in positions(len(batch), evaluation.samples, missing):
-            if row is None:
-                pictures.append(None)
-            else:
-                pictures.append(picture(batch.array(row), batch.layout, described.output.kind, described.scale, size))
+        kind, scale = described.output.kind, described.scale
+
+        def make(rows: Sequence[int | None]) -> list[Picture | None]:
+            return [None if row is None else picture(batch.array(row), batch.layout, kind, scale, size) for row in rows]
+
+        pictures = self._shared(make, positions(len(batch), evaluation.samples, missing))
         found = Rendered(described, pictures)
         self._cache.put((content, size), found, found.size())
         return found
+
+    def _shared(
+        self, make: Callable[[Sequence[int | None]], list[Picture | None]], rows: Sequence[int | None]
+    ) -> list[Picture | None]:
+        """Pictures of rows, some of them made by threads that are idle; also called on these threads."""
+        count = -(-len(rows) // self._threads)
+        parts = [rows[start : start + count] for start in range(0, len(rows), max(1, count))]
+        offered: list[Future[list[Picture | None]]] = []
+        with contextlib.suppress(RuntimeError):  # the threads have been ended
+            offered += [self.pool.submit(make, part) for part in parts[1:]]
+        pictures = make(parts[0]) if parts else []
+        for index, part in enumerate(parts[1:]):
+            taken = index < len(offered) and not offered[index].cancel()
+            pictures += offered[index].result() if taken else make(part)
+        return pictures
 
 
 def output_kinds(graph: Graph) -> dict[str, list[str]]:
