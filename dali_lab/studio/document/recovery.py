@@ -57,18 +57,26 @@ class Recovery:
         with contextlib.suppress(OSError):
             self.path.unlink()
 
-    def take(self) -> tuple[Document, Path | None, str] | None:
+    def take(self, file: Path | None = None) -> tuple[Document, Path | None, str] | None:
         """Take over the newest unsaved work of a process that has ended; `None` if there is none.
 
         A second graph comes back beside the other one, or in its place where that was saved.
+
+        Parameters
+        ----------
+        file
+            Only work on this file, that the file is not newer than.
         """
         try:
             found = sorted(self.folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
         except OSError:
             return None
-        return self._take(found, beside=self.beside) or (None if self.beside else self._take(found, beside=True))
+        own = self._take(found, file, beside=self.beside)
+        return own or (None if self.beside else self._take(found, file, beside=True))
 
-    def _take(self, found: list[Path], *, beside: bool) -> tuple[Document, Path | None, str] | None:
+    def _take(
+        self, found: list[Path], wanted: Path | None, *, beside: bool
+    ) -> tuple[Document, Path | None, str] | None:
         for path in found:
             try:
                 raw = json.loads(path.read_text("utf-8"))
@@ -83,9 +91,18 @@ class Recovery:
                 continue
             if path == self.path:
                 continue
-            self.keep(document, about.get("file") and Path(about["file"]), str(about.get("title") or ""))
+            file = Path(about["file"]) if about.get("file") else None
+            if wanted is not None and (file != wanted or _is_newer(wanted, path)):
+                continue
+            self.keep(document, file, str(about.get("title") or ""))
             with contextlib.suppress(OSError):
                 path.unlink()
-            file = about.get("file")
-            return document, Path(file) if file else None, str(about.get("title") or "Recovered")
+            return document, file, str(about.get("title") or "Recovered")
         return None
+
+
+def _is_newer(path: Path, than: Path) -> bool:
+    try:
+        return path.stat().st_mtime > than.stat().st_mtime
+    except OSError:
+        return False

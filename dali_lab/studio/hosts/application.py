@@ -88,6 +88,12 @@ def _open_first(session: Session, recovery: Recovery, graph: str | None, folder:
     store = session.store
     if graph is not None:
         store.open_own(os.path.abspath(os.path.expanduser(graph)))
+        unsaved = None if store.file is None else recovery.take(store.file)
+        if unsaved is not None:
+            store.replace(unsaved[0], title=store.title, file=store.file, dirty=True)
+            session.notices.append(
+                Notice("info", "Here is what was not saved the last time. Open the file again for what was saved.")
+            )
         return
     if folder is not None:
         store.replace(first_pipeline(folder), title=_name(folder))

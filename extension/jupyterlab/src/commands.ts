@@ -80,8 +80,10 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
     label: ({ isPalette }) => (isPalette ? trans.__('New DALI Pipeline') : trans.__('DALI Pipeline')),
     caption: trans.__('Make a graph of operators and see its pictures'),
     icon: ({ isPalette }) => (isPalette ? undefined : graphIcon),
-    describedBy: { args: { type: 'object', properties: { cwd: { type: 'string' } } } },
-    execute: async ({ cwd }) => {
+    describedBy: {
+      args: { type: 'object', properties: { cwd: { type: 'string' }, name: { type: 'string' } } },
+    },
+    execute: async ({ cwd, name }) => {
       const path = typeof cwd === 'string' ? cwd : (browser?.model.path ?? '');
       const made = (await commands.execute('docmanager:new-untitled', {
         path,
@@ -90,9 +92,16 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
       })) as {
         path: string;
       };
+      const { contents } = app.serviceManager;
+      // Where there is such a file already, the new one stays without a name.
+      if (typeof name === 'string')
+        await contents.rename(made.path, PathExt.join(path, `${name}.dali.json`)).then(
+          (named) => (made.path = named.path),
+          () => undefined,
+        );
       // A file without content is no graph to other programs.
       const content = writeGraph(emptyDocument());
-      await app.serviceManager.contents.save(made.path, { type: 'file', format: 'text', content });
+      await contents.save(made.path, { type: 'file', format: 'text', content });
       return commands.execute('docmanager:open', { path: made.path, factory: FACTORY }) as Promise<Widget>;
     },
   });
@@ -153,13 +162,31 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
       if (path === null) return;
       const made = (await commands.execute('dali-lab:create-new', {
         cwd: PathExt.dirname(path),
+        name: PathExt.basename(path, '.py'),
       })) as GraphWidget;
       await made.context.ready;
       await made.content.ready;
+      const { handle } = made.content;
+      if (!handle) return;
+      const { prompts, notices } = handle.editor;
       // The session runs in the folder of the new file.
-      await made.content.handle?.open({
-        path: PathExt.basename(app.serviceManager.contents.localPath(path)),
-      });
+      await handle.open({ path: PathExt.basename(app.serviceManager.contents.localPath(path)) });
+      // Of several pipelines the person chooses one.
+      while (prompts.get().program && !made.isDisposed)
+        await new Promise<void>((done) => {
+          const stop = prompts.watch('program', () => {
+            stop();
+            done();
+          });
+          made.disposed.connect(() => done());
+        });
+      if (made.isDisposed || Object.keys(handle.getDocument().nodes).length > 0) return;
+      const failure = notices.get().at(-1);
+      if (failure) Notification.error(`${PathExt.basename(path)}: ${failure.message}`);
+      const left = made.context.path;
+      made.context.model.dirty = false;
+      made.dispose();
+      await app.serviceManager.contents.delete(left);
     },
   });
 

@@ -124,6 +124,9 @@ export class KernelTransport implements Transport {
     if (!kernel || this.disposed) return;
     this.hold();
     this.lost = null;
+    // The first connection to a kernel answers all comms, and closes those it does not know: it would take the widgets
+    // from a notebook that shares this kernel. Here none are answered.
+    (kernel as { handleComms: boolean }).handleComms = false;
     this.kernel = { id: kernel.id, name: kernel.name };
     this.set({ status: 'connecting' });
     const loaded = await load(kernel, this.trans, (detail) => {

@@ -1,5 +1,6 @@
 /** Help for an operator, from its declaration: meaning, ports, where it runs. */
 import type { Operator } from '../core/catalogue';
+import { imageWords } from '../core/connect';
 import { DEVICES } from '../core/placement';
 import { describeRange, formatValue } from '../core/values';
 import { msg, t } from '../core/language';
@@ -31,7 +32,7 @@ export function OperatorHelp({ operator, brief = false }: { operator: Operator; 
               {operator.inputs
                 .map(
                   ({ name, kind, layouts }) =>
-                    `${name} (${kind}${layouts?.length ? ` ${layouts.join(', ')}` : ''})`,
+                    `${name} (${brief && kind === 'image' ? imageWords(layouts ?? []) : [kind, layouts?.join(', ')].filter(Boolean).join(' ')})`,
                 )
                 .join('; ')}
             </dd>

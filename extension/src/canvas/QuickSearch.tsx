@@ -7,10 +7,10 @@ import { replaceOperator } from '../core/edits';
 import { operatorsBefore, operatorsFor } from '../core/connect';
 import { NODE_SIZE } from '../core/layout';
 import { useEditor, useValue } from './context';
-import { FamilyIcon } from './icons';
 import { OverlayContext } from './overlay';
+import { insertRecipe, useRecipeChoices } from './Recipes';
 import { noteRecent, recent } from './storage';
-import { SearchList, type Found } from './SearchList';
+import { operatorChoices, SearchList, type Found } from './SearchList';
 import { usePressOutside } from './usePressOutside';
 import { t } from '../core/language';
 import './QuickSearch.css';
@@ -56,6 +56,12 @@ function QuickSearchBox() {
     useCallback(() => editor.prompts.patch({ quick: null }), [editor]),
   );
 
+  const recipes = useRecipeChoices((name) => {
+    editor.prompts.patch({ quick: null });
+    const { place, after } = quick ?? {};
+    insertRecipe(editor, name, place && after === undefined ? { at: place, into: undefined } : undefined);
+    editor.canvas?.focus();
+  });
   if (!quick || !overlay) return null;
 
   function choose(operator: Operator): void {
@@ -91,16 +97,11 @@ function QuickSearchBox() {
     editor.canvas?.focus();
   }
 
-  const find = (query: string): Found[] =>
-    (catalogue?.search(query, among).slice(0, 60) ?? []).map((operator) => ({
-      id: operator.name,
-      label: operator.name,
-      hint: operator.summary,
-      icon: (
-        <FamilyIcon family={operator.family} color={catalogue?.color(operator.family) ?? 'gray'} size={14} />
-      ),
-      run: () => choose(operator),
-    }));
+  const any = !quick.from && !quick.to && quick.replace === undefined;
+  const find = (query: string): Found[] => [
+    ...operatorChoices(catalogue, query, choose, among),
+    ...(any ? recipes(query) : []),
+  ];
   const empty = (query: string): string => (query ? t('No results for “%1”.', query) : t('No results.'));
   const title = quick.from
     ? t('Operators that take %1', quick.from.node)

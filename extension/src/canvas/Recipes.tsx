@@ -1,5 +1,5 @@
 /** Gallery entries that answer to the palette's search: dragged into the graph as a group of nodes. */
-import { useEffect, useMemo } from 'react';
+import { useCallback, useEffect, useMemo } from 'react';
 import type { Editor } from '../core/editor';
 import { t } from '../core/language';
 import { search } from '../core/search';
@@ -9,26 +9,47 @@ import { modelOf } from '../entries/modelOf';
 import type { EntryLine } from '../core/protocol.generated';
 import { useEditor, useValue } from './context';
 import { Icon } from './icons';
+import type { Found } from './SearchList';
 import './Recipes.css';
 
 export const RECIPE_TYPE = 'application/x-dali-lab-recipe';
 const MOST = 12;
 
-/** Entries of the gallery that answer to a query and can be put into a graph, best first. */
-export function useRecipes(query: string): EntryLine[] {
+/** The search of gallery entries that can be put into a graph, best first; the list is read once `wanted`. */
+function useRecipeSearch(wanted = true): (query: string) => EntryLine[] {
   const editor = useEditor();
   const model = useMemo(() => modelOf(editor), [editor]);
   const list = useValue(model.list);
-  const wanted = query.trim() !== '';
   useEffect(() => {
     // A session without a gallery has none to offer.
     if (wanted && list === null) model.entries().catch(() => undefined);
   }, [model, wanted, list]);
-  return useMemo(() => {
-    if (!wanted || !list) return [];
-    const offered = list.entries.filter(({ waiting }) => waiting == null);
-    return search(query, offered, (entry) => searchable(entry)).slice(0, MOST);
-  }, [query, wanted, list]);
+  return useCallback(
+    (query) => {
+      if (query.trim() === '' || !list) return [];
+      const offered = list.entries.filter(({ waiting }) => waiting == null);
+      return search(query, offered, (entry) => searchable(entry)).slice(0, MOST);
+    },
+    [list],
+  );
+}
+
+export function useRecipes(query: string): EntryLine[] {
+  const find = useRecipeSearch(query.trim() !== '');
+  return useMemo(() => find(query), [find, query]);
+}
+
+/** The same as choices of a search, which `run` puts into the graph. */
+export function useRecipeChoices(run: (name: string) => void): (query: string) => Found[] {
+  const find = useRecipeSearch();
+  return (query) =>
+    find(query).map(({ name, title, helps }) => ({
+      id: `entry-${name}`,
+      label: title,
+      hint: helps,
+      icon: <Icon name="gallery" size={14} />,
+      run: () => run(name),
+    }));
 }
 
 /** Puts an entry's nodes into the graph, with a notice where that fails. */

@@ -1,6 +1,7 @@
 /** A list that is searched by typing and walked by arrow keys. */
 import { useMemo, useState, type ReactNode } from 'react';
-import { Icon } from './icons';
+import type { Catalogue, Operator } from '../core/catalogue';
+import { FamilyIcon, Icon } from './icons';
 import './SearchList.css';
 
 export interface Found {
@@ -9,6 +10,24 @@ export interface Found {
   hint: string;
   icon: ReactNode;
   run: () => void;
+}
+
+/** Operators that answer to a query, best first. */
+export function operatorChoices(
+  catalogue: Catalogue | null,
+  query: string,
+  choose: (operator: Operator) => void,
+  among?: readonly Operator[],
+): Found[] {
+  return (catalogue?.search(query, among).slice(0, 60) ?? []).map((operator) => ({
+    id: operator.name,
+    label: operator.name,
+    hint: operator.summary,
+    icon: (
+      <FamilyIcon family={operator.family} color={catalogue?.color(operator.family) ?? 'gray'} size={14} />
+    ),
+    run: () => choose(operator),
+  }));
 }
 
 interface Properties {

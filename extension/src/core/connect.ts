@@ -335,7 +335,7 @@ function sameAxes(a: string, b: string): boolean {
   return [...a].sort().join('') === [...b].sort().join('');
 }
 
-function imageWords(layouts: readonly string[]): string {
+export function imageWords(layouts: readonly string[]): string {
   return layouts.some((layout) => layout.includes('F')) ? t('images or video') : t('images');
 }
 

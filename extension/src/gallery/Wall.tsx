@@ -18,6 +18,7 @@ export function Wall() {
   const tiles = useValue(model.tiles);
   const compared = useValue(model.compared);
   const problem = useValue(model.problem);
+  const away = useValue(model.host.connection.state, ({ status }) => status !== 'connected');
   const scroller = useRef<HTMLDivElement>(null);
   const found = useMemo(() => (list ? shown(list, filter) : []), [list, filter]);
   const groups = useMemo(() => (list ? byFamily(found, list.families) : []), [list, found]);
@@ -31,6 +32,7 @@ export function Wall() {
     };
   }, [model]);
 
+  if (!list && away) return <div className="gallery-empty line muted">{t('Waiting for the session…')}</div>;
   if (problem !== null)
     return (
       <div className="gallery-empty line muted" role="alert">

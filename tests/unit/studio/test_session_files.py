@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from dali_lab.studio.document.recovery import Recovery
 from dali_lab.studio.document.store import Sample
+from dali_lab.studio.hosts.application import start_session
 from dali_lab.studio.session import Session
 from tests.programs import LIMIT
 from tests.unit.studio.conftest import Client, Json, document
@@ -218,6 +220,23 @@ def test_a_second_graph_that_was_not_saved_comes_back_beside_the_first(
     session.close()
     alone = Recovery(tmp_path / "kept").take()
     assert alone is not None and "second" in alone[0]["nodes"], "alone it comes in the place of the first"
+
+
+def test_unsaved_work_of_a_file_comes_back_with_that_file(open_session: Open, folder: Path, tmp_path: Path) -> None:
+    place = tmp_path / "a.dali.json"
+    session = open_session(document(folder), recovery=Recovery(tmp_path / "kept"))
+    client = Client(session)
+    client.call("save", path=str(place))
+    client.call("edit", base=1, changes={"nodes": {"mine": FLIP}})
+    session.close()
+    kept = Recovery(tmp_path / "kept")
+    assert kept.take(tmp_path / "b.dali.json") is None
+    with closing(start_session(str(place), recovery=kept)) as again:
+        assert "mine" in again.store.document["nodes"] and again.store.dirty
+        assert again.store.file == place and again.notices
+    os.utime(place, (time.time() + 5, time.time() + 5))
+    with closing(start_session(str(place), recovery=Recovery(tmp_path / "kept"))) as newer:
+        assert "mine" not in newer.store.document["nodes"]
 
 
 def test_damaged_recovery_files_are_passed_over(tmp_path: Path) -> None:

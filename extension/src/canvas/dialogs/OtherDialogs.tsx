@@ -1,6 +1,6 @@
 /** Shortcuts, search of commands and nodes, history, pipeline settings, linking by keyboard. */
 import { useMemo } from 'react';
-import { tryConnect } from '../../core/actions';
+import { appendOperator, tryConnect } from '../../core/actions';
 import { COMMANDS, SECTIONS, execute, isEnabled, type Command } from '../../core/commands';
 import { describeKeys, hintOf, keysOf } from '../../core/keys';
 import { setPipeline } from '../../core/edits';
@@ -13,7 +13,9 @@ import { Choices } from '../controls/buttons';
 import { NumberField } from '../controls/NumberField';
 import { useEditor, useValue } from '../context';
 import { Icon } from '../icons';
-import { SearchList, type Found } from '../SearchList';
+import { insertRecipe, useRecipeChoices } from '../Recipes';
+import { operatorChoices, SearchList, type Found } from '../SearchList';
+import { noteRecent } from '../storage';
 import { Dialog } from './Dialog';
 import { msg, t } from '../../core/language';
 import './OtherDialogs.css';
@@ -77,13 +79,22 @@ export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Search among choices that are all known. */
-function Chooser({ choices, title, empty }: { choices: readonly Found[]; title: string; empty: string }) {
+interface ChooserProperties {
+  /** Choices that are all known. */
+  choices: readonly Found[];
+  title: string;
+  empty: string;
+  /** Choices below these, once something is typed. */
+  more?: (query: string) => readonly Found[];
+}
+
+function Chooser({ choices, title, empty, more }: ChooserProperties) {
   const find = (query: string): Found[] => {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-    return choices
+    const found = choices
       .filter(({ label, hint }) => words.every((word) => `${label} ${hint}`.toLowerCase().includes(word)))
       .slice(0, 80);
+    return words.length > 0 && more ? [...found, ...more(query)] : found;
   };
   return (
     <div className="chooser stack">
@@ -119,9 +130,28 @@ export function CommandsDialog({ onClose }: { onClose: () => void }) {
     }));
     return [...nodes, ...commands];
   }, [editor, document, onClose]);
+  const catalogue = useValue(editor.catalogue);
+  const readOnly = useValue(editor.session, (session) => session.readOnly);
+  const recipes = useRecipeChoices((name) => {
+    onClose();
+    insertRecipe(editor, name);
+  });
+  const addOperator = ({ name }: { name: string }): void => {
+    onClose();
+    if (appendOperator(editor, name) !== null) noteRecent(name);
+  };
+  const more = (query: string): Found[] => [
+    ...operatorChoices(catalogue, query, addOperator).map((each) => ({ ...each, id: `operator-${each.id}` })),
+    ...recipes(query),
+  ];
   return (
     <Dialog name="commands" title={t('Find a node or a command')} onClose={onClose}>
-      <Chooser choices={choices} title={t('Find a node or a command')} empty={t('No results.')} />
+      <Chooser
+        choices={choices}
+        title={t('Find a node or a command')}
+        empty={t('No results.')}
+        {...(readOnly ? {} : { more })}
+      />
     </Dialog>
   );
 }

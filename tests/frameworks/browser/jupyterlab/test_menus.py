@@ -49,6 +49,7 @@ def test_launcher_new_graph_and_a_folder_that_makes_a_reader(shown: Document) ->
     shown.page.get_by_role("menuitem", name="Open as DALI Pipeline").click()
     shown.wait(lambda: shown.node("files").count() == 1, "the program does not open")
     shown.find('img[data-node="files"]').first.wait_for()
+    assert shown.ask("(widget) => widget.context.path") == "program.dali.json"
 
 
 @pytest.fixture
