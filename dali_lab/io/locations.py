@@ -7,6 +7,8 @@ import re
 from urllib.parse import unquote, urlsplit
 
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+(::[A-Za-z][A-Za-z0-9+.\-]+)*://")
+_WEB = re.compile(r"(?i)https?://")
+_QUOTED = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
 _FILE = re.compile(r"(?i)(file|local)://(localhost(?=/))?")
 _USER = re.compile(r"(?i)(\b[a-z][a-z0-9+.\-]+://)[^/?#\s'\"]*@")
 _SECRET = re.compile(
@@ -37,11 +39,15 @@ def canonical(path: str) -> str:
 
 
 def join(root: str, name: str) -> str:
-    """`name` in the folder `root`; an absolute name and a URL stand for themselves."""
+    """`name`, as folders list it, in the folder `root`; an absolute name and a URL stand for themselves."""
     if not root or is_remote(name) or _FILE.match(name):
         return name
     if is_remote(root):
-        return name if name.startswith("/") else f"{root.rstrip('/')}/{name}"
+        if name.startswith("/"):
+            return name
+        return f"{root.rstrip('/')}/{name.translate(_QUOTED) if _WEB.match(root) else name}"
+    if "://" in root:
+        root = canonical(root)
     if name.startswith(os.sep) or (os.name == "nt" and os.path.isabs(name)):
         return name
     return root + name if root.endswith(os.sep) else f"{root}{os.sep}{name}"

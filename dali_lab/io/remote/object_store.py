@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from threading import Semaphore
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from dali_lab.io.remote.small_objects import SmallObjects
 from dali_lab.io.remote.store import Found, Info, Kind, StoreError, Unchanged
@@ -26,6 +26,12 @@ _LAST_CHARACTER = "\U0010ffff"
 _EXPIRED = re.compile(
     r"ExpiredToken|TokenRefreshRequired|token (?:has|is) expired|InvalidAuthenticationToken|expired_token", re.I
 )
+_UNKNOWN = re.compile(r"<Code>(InvalidAccessKeyId|InvalidToken|InvalidClientTokenId)<")
+_DENIALS = {
+    "RequestTimeTooSkewed": "the clock of this machine is wrong",
+    "SignatureDoesNotMatch": "the secret of the credentials found does not belong to their key",
+    "InvalidObjectState": "it is archived and has to be restored first",
+}
 _STATUS = re.compile(r"status (\d{3})|(?:HTTP|code)[^\d]{0,12}(\d{3})")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _MESSAGE = re.compile(r"<Message>([^<]+)</Message>")
@@ -100,11 +106,13 @@ class ObjectStore:
     def info(self, key: str) -> Info:
         import obstore
 
+        self._check(key)
         return self._tried(lambda: _info(obstore.head(self._store, key)))
 
     def get(self, key: str, start: int, count: int, unless: str = "") -> tuple[memoryview, Info]:
         import obstore
 
+        self._check(key)
         options: Any = {}
         if unless.startswith('"'):
             options["if_none_match"] = unless
@@ -145,6 +153,15 @@ class ObjectStore:
         if count < 0 and info.size > _WHOLE:
             return self._in_pieces(key, info), info
         return data, info
+
+    def _check(self, key: str, folder: bool = False) -> None:
+        """Refuse keys that the library takes for others."""
+        if self._scheme in ("http", "https"):
+            return
+        if not key and not folder:
+            raise StoreError(Kind.WRONG, "it names a bucket, and no object in it")
+        if key.startswith("/") or "//" in key:
+            raise StoreError(Kind.WRONG, "a name between two slashes of it is empty: write one slash")
 
     def put(self, key: str, data: bytes) -> None:
         import obstore
@@ -198,6 +215,7 @@ class ObjectStore:
         if self._scheme in ("http", "https"):
             yield self._linked(key)
             return
+        self._check(key, folder=True)
         prefix = f"{key.rstrip('/')}/" if key.strip("/") else ""
         if flat:
             yield from self._pages(prefix)
@@ -239,7 +257,7 @@ class ObjectStore:
         from dali_lab.io.remote.web_folder import links, page
 
         folder = f"{key.rstrip('/')}/" if key else ""
-        address = f"{self._scheme}://{self._bucket}/{folder}"
+        address = f"{self._scheme}://{self._bucket}/{quote(folder)}"
         return links(page(address, self._timeout), address)
 
     def _tried(self, work: Callable[[], T]) -> T:
@@ -264,6 +282,10 @@ class ObjectStore:
             return StoreError(
                 Kind.EXPIRED, f"the credentials for {self._place} have expired; sign in again, or let them be renewed"
             )
+        if unknown := _UNKNOWN.search(text):
+            return StoreError(
+                Kind.EXPIRED, f"{self._place} does not know the credentials found ({unknown[1]}): sign in again"
+            )
         if "NoSuchBucket" in text:
             return StoreError(Kind.MISSING, f"there is no bucket '{self._bucket}'")
         if "ContainerNotFound" in text:
@@ -272,6 +294,10 @@ class ObjectStore:
             return StoreError(Kind.MISSING, "it does not exist")
         if isinstance(error, (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError, PermissionError)):
             return StoreError(Kind.DENIED, self._denied(text))
+        if "redirect without LOCATION" in text:
+            return StoreError(
+                Kind.WRONG, f"{self._place} is in another region: AWS_REGION, or the profile, has to name it"
+            )
         if isinstance(error, exceptions.PreconditionError):
             return StoreError(Kind.CHANGED, "it changed while it was read")
         if refused := _CERTIFICATE.search(text):
@@ -305,7 +331,8 @@ class ObjectStore:
                 f"{self._place} denies it{said} to requests without credentials, and none were found: see"
                 " docs/how-to/object-stores.md for where they are looked for"
             )
-        return f"{self._place} denies it{said}: the credentials found have no right to read it"
+        reason = _DENIALS.get(code[1] if code else "", "the credentials found have no right to read it")
+        return f"{self._place} denies it{said}: {reason}"
 
 
 def _check_process() -> None:

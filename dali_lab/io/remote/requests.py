@@ -109,7 +109,8 @@ def _any(url: str) -> Store:
 
     _need("fsspec")
     scheme, _, rest = url.partition("://")
-    place = os.getpid(), f"{scheme}://{rest.partition('/')[0]}" if "::" not in scheme else url
+    # The place of an object store is another one, also for the same server.
+    place = os.getpid(), f"any {scheme}://{rest.partition('/')[0]}" if "::" not in scheme else url
     with _opening:
         if place not in _stores:
             _stores[place] = AnyStore(url)

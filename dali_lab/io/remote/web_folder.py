@@ -6,7 +6,7 @@ import http.client
 import urllib.error
 import urllib.request
 from html.parser import HTMLParser
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from dali_lab.io.remote.store import Found, Kind, StoreError
 
@@ -21,7 +21,7 @@ def page(address: str, timeout: float) -> bytes:
     """
     url = urlsplit(address)
     # A server and a path of http or https alone: no other scheme of the library can be meant.
-    request = urllib.request.Request(f"{url.scheme}://{url.netloc}{quote(url.path)}")
+    request = urllib.request.Request(f"{url.scheme}://{url.netloc}{url.path}")
     try:
         with urllib.request.urlopen(request, timeout=timeout) as answer:
             return bytes(answer.read())
@@ -44,18 +44,19 @@ def links(page: bytes, address: str) -> list[Found]:
     page
         The page, as servers make it for a folder.
     address
-        URL of the folder, with a slash at its end and without encoding.
+        URL of the folder, with a slash at its end.
     """
     reader = _Links()
     reader.feed(page.decode("utf-8", "replace"))
     folder = urlsplit(address)
+    beginning = unquote(folder.path)
     found: dict[str, bool] = {}
     for target in reader.targets:
-        place = urlsplit(urljoin(address.replace("%", "%25"), target))
+        place = urlsplit(urljoin(address, target))
         path = unquote(place.path)
-        if place.netloc != folder.netloc or place.query or not path.startswith(folder.path):
+        if place.netloc != folder.netloc or place.query or not path.startswith(beginning):
             continue
-        name = path[len(folder.path) :]
+        name = path[len(beginning) :]
         is_folder = name.endswith("/")
         name = name.rstrip("/")
         if name and "/" not in name:

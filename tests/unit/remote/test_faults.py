@@ -19,7 +19,7 @@ import dali_lab
 from dali_lab import fn
 from dali_lab.errors import DaliLabError, SampleError
 from dali_lab.io import files
-from dali_lab.io.remote import object_store
+from dali_lab.io.remote import object_store, requests
 from tests.programs import run_python
 from tests.servers.faults import Proxy, proxy
 from tests.servers.made_up import made_up
@@ -139,6 +139,36 @@ def test_a_bucket_without_rights(between: Proxy, root: str) -> None:
         reading(root)
     listed = [path for _, path in between.requests if "list-type" in path]
     assert len(listed) == 1, "another attempt would not help"
+
+
+DENIALS = {
+    "403 <Error><Code>RequestTimeTooSkewed</Code></Error>": "the clock of this machine is wrong",
+    "403 <Error><Code>InvalidAccessKeyId</Code></Error>": r"does not know the credentials .*sign in",
+    "301 <Error><Code>PermanentRedirect</Code></Error>": "in another region: AWS_REGION",
+}
+
+
+@pytest.mark.parametrize("fault", DENIALS)
+def test_denials_name_their_cause(between: Proxy, root: str, fault: str) -> None:
+    between.fault = lambda method, path: fault
+    with pytest.raises(OSError, match=DENIALS[fault]):
+        files.read_file(f"{root}/a/2.png")
+
+
+def test_keys_that_a_library_takes_for_others_are_refused(s3: S3, root: str) -> None:
+    with pytest.raises(OSError, match="names a bucket, and no object"):
+        files.read_file(root)
+    for read in (files.read_file, files.list_folder):
+        with pytest.raises(OSError, match="between two slashes of it is empty"):
+            read(f"{root}//a")
+
+
+def test_signed_urls_and_others_of_one_server(tmp_path: Path) -> None:
+    """The address of a signed URL has another store, whose keys are whole URLs."""
+    first, _ = requests.store_of("http://127.0.0.1:9/a.png")
+    signed, key = requests.store_of("http://127.0.0.1:9/a.png?sig=x")
+    assert type(first) is not type(signed)
+    assert key == "http://127.0.0.1:9/a.png?sig=x"
 
 
 def test_a_bucket_or_a_folder_that_does_not_exist(between: Proxy, root: str) -> None:
