@@ -93,11 +93,11 @@ def cut(recipe: Recipe, until: str | Sequence[str]) -> Cut:
     expectations = ("output_dtype", "output_ndim", "output_layout")
     plain = {name: value for name, value in recipe.settings.items() if name not in expectations}
 
-    def part(graph: Graph, columns: tuple[str, ...]) -> Recipe:
-        return replace(recipe, graph=graph, settings=plain, columns=columns, names={})
+    def part(graph: Graph, outputs: tuple[str, ...], crossing: tuple[str, ...] = ()) -> Recipe:
+        return replace(recipe, graph=graph, settings=plain, columns=outputs, names={}, crossing=crossing)
 
     return Cut(
-        part(first, (*(recipe.columns[index] for index in ready), *columns)),
+        part(first, (*(recipe.columns[index] for index in ready), *columns), columns),
         part(rest, tuple(recipe.columns[index] for index in late)),
         columns,
     )

@@ -174,7 +174,7 @@ def dataset(
         delivered.
     batches_per_block
         Batches that a task computes and gives as one block. By default tasks compute 256 to 2,048 samples, fewer at the
-        end of an epoch, and give blocks of 64 MiB on the way.
+        beginning and the end of an epoch, and give blocks of 64 MiB on the way.
     preserve_order
         Whether blocks come in the order of the batches; by default as the context of Ray Data says.
     positions

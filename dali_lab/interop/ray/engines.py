@@ -12,6 +12,7 @@ import numpy as np
 
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.interop.ray.recipe import Recipe
+from dali_lab.interop.ray.rows import ROW, places_of
 from dali_lab.interop.ray.tables import Samples, samples_of
 from dali_lab.pipeline.pipeline import Pipeline
 
@@ -43,12 +44,12 @@ class Engine:
             yield from self._batches(run)
 
     def _batches(self, run: Run) -> Iterator[dict[str, Samples]]:
-        first, checkpoint, rows = run
+        first, checkpoint, wanted = run
         runner = self.pipeline._built()
         runner.seek(Checkpoint.loads(checkpoint))
         started = 0
-        for index, kept in enumerate(rows):
-            while started < len(rows) and runner.in_flight < self.pipeline._settings.ahead:
+        for index, kept in enumerate(wanted):
+            while started < len(wanted) and runner.in_flight < self.pipeline._settings.ahead:
                 if not runner.schedule():
                     break
                 started += 1
@@ -56,9 +57,13 @@ class Engine:
                 return  # a source ended before the epoch that was asked for
             outputs = self.pipeline.share_outputs()
             samples = [samples_of(output) for output in outputs]
-            kept = min(kept, len(samples[0])) if samples else kept
-            part = {name: values[:kept] for name, values in zip(self.recipe.columns, samples, strict=True)}
-            part[POSITION] = np.full(kept, first + index, np.int64)
+            rows = np.delete(np.arange(self.recipe.batch_size), runner.left_out)
+            rows = rows[rows < kept][: len(samples[0]) if samples else None]
+            part = {name: values[: len(rows)] for name, values in zip(self.recipe.columns, samples, strict=True)}
+            part[POSITION] = np.full(len(rows), first + index, np.int64)
+            if self.recipe.crossing:
+                size = self.recipe.batch_size
+                part[ROW] = places_of((first + index) * size + rows, size)
             self._report()
             yield part
 

@@ -13,6 +13,11 @@ from dali_lab.model.errors import DaliLabError
 _MISSING = re.compile(r"No module named 'dali_lab[\w.]*'|cannot import name '\w+' from 'dali_lab[\w.]*'")
 """What a node says that cannot load a task."""
 
+_OURS = re.compile(
+    rf"^(?:dali_lab\.model\.errors\.\w+: |RuntimeError: (?=the node .+ {NO_PACKAGE}))(.+(?:\n  \S.*)*)", re.M
+)
+"""One of our errors in the text of a traceback."""
+
 
 def explained(error: BaseException) -> DaliLabError | None:
     """What an error that Ray reports means; `None` where nothing better can be said than what it says itself.
@@ -28,7 +33,9 @@ def explained(error: BaseException) -> DaliLabError | None:
             if isinstance(inner, DaliLabError):
                 return inner
             if isinstance(inner, RuntimeError) and NO_PACKAGE in str(inner):
-                return RayError(str(inner))
+                return RayError(_first_line(inner))
+            if isinstance(inner, exceptions.UserCodeException) and (told := _told(str(cause))):
+                return told
             missing = _MISSING.search(str(inner))
             if missing is not None:
                 return RayError(f"a node {NO_PACKAGE} ({missing[0]}): {INSTALL}")
@@ -103,6 +110,12 @@ def _known() -> list[tuple[tuple[type[BaseException], ...], Callable[[str], str]
             lambda said: f"the connection to the Ray cluster broke: {said}; `ray status` tells whether it still runs",
         ),
     ]
+
+
+def _told(trace: str) -> DaliLabError | None:
+    """The error of a stage: Ray keeps the text alone of errors in functions of a dataset."""
+    found = _OURS.findall(trace)
+    return DaliLabError(found[-1].rstrip()) if found else None
 
 
 def _first_line(error: BaseException) -> str:

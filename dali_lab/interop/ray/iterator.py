@@ -65,10 +65,10 @@ class BatchIterator:
             self._note(number)
             given += 1
             last = samples
-            yield self._converted(samples, number)
+            yield self._converted(samples)
         if self._share is not None and self._share.ranks > 1 and last is not None:
             for _ in range(self._share.steps(self._epoch) - given):
-                yield self._converted({name: values[:0] for name, values in last.items()}, None)
+                yield self._converted({name: values[:0] for name, values in last.items()})
         self._ended = True
 
     def _batches(self) -> Iterator[tuple[int | None, dict[str, Samples]]]:
@@ -119,9 +119,9 @@ class BatchIterator:
             else:
                 self._progress = replace(progress, done=merged((*done, (number, number + 1))))
 
-    def _converted(self, samples: Mapping[str, Samples], number: int | None) -> Batch:
+    def _converted(self, samples: Mapping[str, Samples]) -> Batch:
         if self._rest is not None:
-            samples = self._rest(samples, number or 0)
+            samples = self._rest(samples)
         return {name: _tensor(values) for name, values in samples.items()} if self._tensors == "torch" else samples
 
     def state_dict(self) -> dict[str, object]:

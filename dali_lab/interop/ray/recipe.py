@@ -46,6 +46,8 @@ class Recipe:
         Name of each node in NVIDIA DALI's form, where it differs.
     limits
         What may be reached where the recipe was made, and so wherever it is used.
+    crossing
+        Columns that the rest of a graph reads that was cut; rows then carry the number by which they draw.
     """
 
     graph: Graph
@@ -54,6 +56,7 @@ class Recipe:
     columns: tuple[str, ...]
     names: Mapping[str, str] = field(default_factory=dict)
     limits: Limits | None = None
+    crossing: tuple[str, ...] = ()
 
     @property
     def batch_size(self) -> int:

@@ -7,8 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dali_lab.interop.ray.recipe import Recipe
-from dali_lab.interop.ray.rows import RowEngine, places_of
+from dali_lab.interop.ray.rows import ROW, RowEngine
 from dali_lab.interop.ray.tables import Samples
+from dali_lab.model.errors import ArgumentError
+
+_NUMBERS = "[]"
+"""End of the name of a column with numbers in arrays of one."""
 
 
 class Rest:
@@ -33,14 +37,27 @@ class Rest:
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_engine": None}
 
-    def __call__(self, batch: Mapping[str, Samples], number: int) -> dict[str, Samples]:
-        """The outputs of the whole graph for the batch with this number."""
+    def __call__(self, batch: Mapping[str, Samples]) -> dict[str, Samples]:
+        """The outputs of the whole graph for rows that the first part has made."""
         if self._engine is None:
             self._engine = RowEngine(self.recipe, {name: name for name in self.inputs}, self._threads)
-        size = self.recipe.batch_size
-        rows = len(batch[self.inputs[0]])
-        found, left_out = self._engine.run(batch, places_of(number * size + np.arange(rows), size))
-        return {**passed_on(batch, self.inputs, left_out), **found}
+        if ROW not in batch:
+            raise ArgumentError(f"the rows have no column '{ROW}', which the first part made", argument="batch")
+        columns = {name: values for name, values in batch.items() if name != ROW}
+        for name in self.inputs:
+            if name + _NUMBERS in columns:
+                columns[name] = columns.pop(name + _NUMBERS)[:, 0]
+        found, left_out = self._engine.run(columns, batch[ROW].astype(np.int64))
+        return {**passed_on(columns, self.inputs, left_out), **found}
+
+
+def in_rows(columns: Mapping[str, Samples], names: Sequence[str]) -> dict[str, Samples]:
+    """Columns that a rest reads, for somebody's dataset: numbers as arrays of one, which Python keeps the type of."""
+    numbers = {name for name in names if columns[name].ndim == 1 and columns[name].dtype != object}
+    return {
+        name + _NUMBERS if name in numbers else name: values[:, None] if name in numbers else values
+        for name, values in columns.items()
+    }
 
 
 def passed_on(batch: Mapping[str, Samples], used: Sequence[str], left_out: Sequence[int]) -> dict[str, Samples]:

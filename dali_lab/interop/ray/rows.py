@@ -17,6 +17,9 @@ from dali_lab.model.errors import ArgumentError, nearest
 MOST_ROWS = 1 << 16
 """Rows of a batch that Ray Data hands over; the graph's own batch size only counts for random numbers."""
 
+ROW = "dali_lab_row"
+"""Column with the number by which a row draws, for the rest of a graph that was cut."""
+
 _EPOCH_SHIFT = 52
 
 

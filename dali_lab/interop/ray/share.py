@@ -10,8 +10,8 @@ from dali_lab.interop.ray.epochs import Epochs, Piece, tasks, tasks_of_rank
 from dali_lab.interop.ray.progress import Progress
 from dali_lab.interop.ray.tables import Samples
 
-Rest = Callable[[Mapping[str, Samples], int], Mapping[str, Samples]]
-"""The rest of a graph that was cut: from the columns of a batch, and its number, to columns."""
+Rest = Callable[[Mapping[str, Samples]], Mapping[str, Samples]]
+"""The rest of a graph that was cut: from columns to columns."""
 
 CONFIG = "dali_lab"
 """Key of our settings in the context of a dataset."""
@@ -60,10 +60,13 @@ class Share:
         """The batches of an epoch that are still to be delivered, task by task."""
         found = self.epochs.pieces(epoch)
         left = [piece for piece in found if epoch != self.progress.epoch or piece.batch not in self.progress]
-        if self.ranks == 1:
-            return tasks(left, self.least, self.most, self.at_once)
         sizes = self.least, self.most, self.at_once
-        return tasks_of_rank(left, *sizes, self.rank, self.ranks, self.epochs.policy)
+        if self.ranks == 1:
+            made = tasks(left, *sizes)
+        else:
+            made = tasks_of_rank(left, *sizes, self.rank, self.ranks, self.epochs.policy)
+        # The first task is short: batches of little memory come when their task ends.
+        return [part for part in (made[0][: self.least], made[0][self.least :]) if part] + made[1:] if made else made
 
     def steps(self, epoch: int) -> int:
         """The number of batches that :meth:`tasks` holds, the same for all ranks."""

@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+import numpy as np
+
 from dali_lab.graph.graph import Graph
 from dali_lab.interop.ray.choice import AUTO
 from dali_lab.interop.ray.cut import cut
 from dali_lab.interop.ray.node import on_a_node
 from dali_lab.interop.ray.recipe import recipe_of
-from dali_lab.interop.ray.rest import Rest, passed_on
-from dali_lab.interop.ray.rows import RowEngine, hashed, places_of
+from dali_lab.interop.ray.rest import Rest, in_rows, passed_on
+from dali_lab.interop.ray.rows import ROW, RowEngine, hashed, places_of
 from dali_lab.interop.ray.tables import Samples
 from dali_lab.model.errors import ArgumentError, nearest
 from dali_lab.pipeline.pipeline import Pipeline
@@ -29,8 +31,8 @@ class Stage(Protocol):
     Attributes
     ----------
     rest
-        The rest of a graph that was cut: a function of the columns of a batch and its number, for
-        ``iterator(rest=...)``; `None` without a cut.
+        The rest of a graph that was cut: a function of the columns of rows, for ``iterator(rest=...)`` or to be called
+        with batches of any size; `None` without a cut.
     function
         The same stage as a function, for ``map_batches`` with tasks: their processes, unlike actors, live on between
         epochs, with all that they have compiled and opened.
@@ -158,6 +160,9 @@ def _bound(graph: Graph, inputs: Mapping[str, str] | None) -> dict[str, str]:
 
 def run_stage(engine: RowEngine, batch: Columns, position: str | None, epoch: int, keep: bool) -> dict[str, Samples]:
     """Run a stage's graph over a batch of rows."""
+    if not isinstance(batch, Mapping):
+        kind = f"{type(batch).__module__.partition('.')[0]}.{type(batch).__name__}"
+        raise ArgumentError(f"takes columns of NumPy arrays, not a {kind}: map_batches(..., batch_format='numpy')")
     column = position if position is not None else next(iter(engine.inputs.values()))
     if column not in batch:
         raise ArgumentError(f"the rows have no column '{column}'{nearest(column, batch)}", argument="position")
@@ -165,4 +170,6 @@ def run_stage(engine: RowEngine, batch: Columns, position: str | None, epoch: in
     counted = position is not None and values.dtype.kind in "iu"
     places = places_of(values, engine.recipe.batch_size, epoch) if counted else hashed(values, epoch)
     found, left_out = engine.run(batch, places)
+    if engine.recipe.crossing:
+        found = {**in_rows(found, engine.recipe.crossing), ROW: np.delete(places, left_out)}
     return {**(passed_on(batch, list(engine.inputs.values()), left_out) if keep else {}), **found}

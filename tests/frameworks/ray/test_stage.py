@@ -13,7 +13,7 @@ import ray.data
 from dali_lab import Pipeline, fn, types
 from dali_lab.interop.ray import datasource
 from dali_lab.interop.ray.choice import Cost
-from dali_lab.model.errors import ArgumentError
+from dali_lab.model.errors import ArgumentError, DaliLabError
 from dali_lab.plugin.ray import dataset, iterator, stage
 
 pytestmark = pytest.mark.usefixtures("local_ray")
@@ -25,11 +25,17 @@ def augmented(encoded: object) -> object:
     return fn.normalize(pictures + fn.random.uniform(range=(0, 9), name="light"), name="normal")
 
 
-def wanted(pictures: list[str]) -> np.ndarray:
+def noisy(encoded: object) -> object:
+    small = fn.random_resized_crop(fn.decoders.image(encoded), size=(24, 24), name="cropped")
+    flipped = fn.flip(small, horizontal=fn.random.coin_flip())
+    return fn.noise.gaussian(flipped, stddev=fn.random.uniform(range=(0, 9)))
+
+
+def wanted(pictures: list[str], graph: Callable[[object], object] = augmented) -> np.ndarray:
     """The samples of ``Pipeline.run``."""
     pipeline = Pipeline(batch_size=8, num_threads=1, seed=3)
     with pipeline:
-        pipeline.set_outputs(augmented(fn.external_source(name="encoded")))
+        pipeline.set_outputs(graph(fn.external_source(name="encoded")))
     encoded = [np.fromfile(path, np.uint8) for path in pictures]
     batches = [pipeline.run(encoded=encoded[first : first + 8])[0].as_array() for first in range(0, 48, 8)]
     return np.concatenate(batches)
@@ -77,6 +83,28 @@ def test_a_cut_changes_no_number_and_sends_whole_numbers(make: Callable[..., Pip
             assert len(one[name]) == len(other[name])
             for left, right in zip(one[name], other[name], strict=True):
                 np.testing.assert_array_equal(left, right)
+
+
+def test_the_rest_of_a_stage_draws_by_places_also_behind_functions_over_rows(pictures: list[str]) -> None:
+    order = np.random.default_rng(2).permutation(48).tolist()
+    made = stage(noisy, columns=["picture"], position="place", seed=3, batch_size=8, epoch=0, until="cropped")
+    data = rows(pictures, order).map_batches(made.function, batch_size=7).filter(lambda row: row["place"] % 5 > 0)
+    expected = wanted(pictures, noisy)
+    places = []
+    for batch in iterator(data, rest=made.rest, tensors="numpy"):
+        assert set(batch) == {"place", "picture"}
+        places += batch["place"].tolist()
+        np.testing.assert_array_equal(batch["picture"], expected[batch["place"]])
+    assert sorted(places) == [place for place in range(48) if place % 5]
+
+
+def test_errors_of_a_stage_are_those_of_a_local_run(pictures: list[str]) -> None:
+    data = rows(pictures, [0]).map_batches(stage(augmented, position="plce").function)
+    with pytest.raises(DaliLabError, match=r"no column 'plce', did you mean 'place'\?$"):
+        list(iterator(data))
+    data = rows(pictures, [0]).map_batches(stage(augmented).function, batch_format="pandas")
+    with pytest.raises(DaliLabError, match=r"takes columns of NumPy arrays, not a pandas.DataFrame.*batch_format"):
+        list(iterator(data))
 
 
 def test_random_nodes_behind_a_cut_draw_the_same(pictures: list[str]) -> None:
