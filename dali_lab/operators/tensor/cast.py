@@ -68,8 +68,16 @@ class Cast(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         special = np.array(
-            [0.5, 1.5, -0.5, -2.5, 0.49999997, 254.5, 255.5, 1e20, -1e20, np.inf, -np.inf, 127.5, -128.5, 3e9]
-        )
+            [
+                -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 254.5, 255.5, 300, -300, np.nan, np.inf, -np.inf, 0.49999997, 0.3, 1e10,
+                -1e10, 3e19, 1e20, -1e20, 1e5, -1e5, 65519.996, 65520, 65535, 1e-8, 6e-8, 3e-8, 2.98e-8, 1 + 2**-11,
+                1 + 3 * 2**-11, 0, -0.0, 127.5, -128.5, 32767.5, 2147483648.0, 3e9, 9.3e18,
+            ]
+        )  # fmt: skip
+        marks = [
+            -1, 300, 70000, -70000, 2**31, 2**40, -(2**40), 5, 127, 128, -128, -129, 2**63 - 1, -(2**63), 2**64 - 1,
+            2**63 + 5,
+        ]  # fmt: skip
         for kind in ("float32", "float64", "float16"):
             with np.errstate(over="ignore"):
                 data = [special.astype(kind), special[::-1].astype(kind).copy(), np.array([0.1, -0.9], kind)]
@@ -80,7 +88,8 @@ class Cast(Operator):
                 values = np.array([0, 1, 1], kind)
             else:
                 limits = np.iinfo(kind)
-                values = np.array([limits.min, limits.min + 1, 0, 1, 100, limits.max - 1, limits.max], kind)
+                numbers = [limits.min, limits.min + 1, 0, 1, 100, limits.max - 1, limits.max, *marks]
+                values = np.array([number for number in numbers if limits.min <= number <= limits.max], kind)
             for dtype in _NUMBERS:
                 yield Case(([values, values[::-1].copy(), values[:1]],), {"dtype": dtype})
         ties = np.array([2049, 2051, -2049, 32784, 65520], np.int32)

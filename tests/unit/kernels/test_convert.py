@@ -1,17 +1,14 @@
-"""Conversion between every pair of dtypes, equal to NVIDIA DALI's ``fn.cast``."""
+"""Conversion of dtypes by NumPy and of float16, equal to NVIDIA DALI's ``fn.cast``."""
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
-import numba
 import numpy as np
-import pytest
 
 from dali_lab.kernels.cpu.casting import saturated
-from dali_lab.kernels.cpu.convert import cast, saturate, widen
-from dali_lab.kernels.cpu.memory import like
+from dali_lab.kernels.cpu.convert import cast
+from tests.together import with_each
 from tests.unit.kernels.oracle import Array, addresses, dali, table
 
 from nvidia.dali import fn, types  # isort: skip
@@ -51,36 +48,13 @@ def values(dtype: np.dtype[Any]) -> Array:
     return np.array([v for v in [*INTEGERS, info.min, info.max] if info.min <= v <= info.max], dtype)
 
 
-def to_all_types() -> Any:
-    """A kernel that converts elements to every dtype: compiled for twelve types, not for each pair of them."""
-    names = range(len(DTYPES))
-    parameters = ", ".join(["source", "like_src", *(f"out{i}, like{i}" for i in names)])
-    text = f"def convert({parameters}):\n    for j in range(source.shape[0]):\n"
-    text += "        value = widen(source[j], like_src)\n" + "".join(
-        f"        out{i}[j] = saturate(value, like{i})\n" for i in names
-    )
-    space: dict[str, Any] = {"saturate": saturate, "widen": widen}
-    exec(text, space)
-    return numba.njit(error_model="numpy")(space["convert"])
-
-
-def as_bits(array: Array) -> Array:
-    """What kernels are given: float16 as its bits."""
-    return array.view(np.uint16) if array.dtype == np.float16 else array
-
-
-CONVERT = to_all_types()
-
-
-@pytest.mark.parametrize("source", list(DTYPES), ids=str)
-def test_conversion_is_equal(source: np.dtype[Any]) -> None:
+@with_each("source", list(DTYPES))
+def test_numpy_converts_as_nvidia_dali(source: np.dtype[Any]) -> None:
+    """The cases of `cast` are about the kernel."""
     data = values(source)
     results = dali(lambda d: [fn.cast(d, dtype=kind) for kind in DTYPES.values()], [data])
-    found = [np.empty(data.shape, dtype) for dtype in DTYPES]
-    CONVERT(as_bits(data), like(source), *chain(*((as_bits(out), like(out.dtype)) for out in found)))
-    for out, (want,) in zip(found, results, strict=True):
-        np.testing.assert_array_equal(out, want, err_msg=f"{source} to {out.dtype}")
-        np.testing.assert_array_equal(saturated(data, out.dtype), want, err_msg=f"{source} to {out.dtype}, by NumPy")
+    for dtype, (want,) in zip(DTYPES, results, strict=True):
+        np.testing.assert_array_equal(saturated(data, dtype), want, err_msg=f"{source} to {dtype}")
 
 
 def test_every_half_survives_the_way_through_float32() -> None:
