@@ -46,10 +46,11 @@ STILL = f'{IDLE}[data-settled="true"]:not(:has(.canvas[data-moving]))'
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is here but the notebooks, and say why it cannot run where there is no browser."""
+    """Mark what is here, and say why it cannot run where there is no browser."""
     here = "tests/frameworks/browser/"
+    without = (f"{here}test_code_blocks.py", f"{here}test_notebooks.py")
     for item in items:
-        if item.nodeid.startswith(here) and not item.nodeid.startswith(f"{here}test_notebooks.py"):
+        if item.nodeid.startswith(here) and not item.nodeid.startswith(without):
             item.add_marker(pytest.mark.browser)
             if CHROMIUM is None and not os.environ.get("CI"):
                 item.add_marker(pytest.mark.skip(reason="there is no chromium on the PATH"))
