@@ -46,9 +46,13 @@ STILL = f'{IDLE}[data-settled="true"]:not(:has(.canvas[data-moving]))'
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is here, and say why it cannot run where there is no browser."""
+    """Mark what is here, and say why it cannot run where there is no browser.
+
+    What needs none comes first: while there is a browser, a loop runs on this thread.
+    """
     here = "tests/frameworks/browser/"
     without = (f"{here}test_code_blocks.py", f"{here}test_notebooks.py")
+    items.sort(key=lambda item: not item.nodeid.startswith(without))
     for item in items:
         if item.nodeid.startswith(here) and not item.nodeid.startswith(without):
             item.add_marker(pytest.mark.browser)
@@ -58,7 +62,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
-    """One Chromium for the tests here. While it is there a loop runs on this thread, which later tests may not find."""
+    """One Chromium for the tests here, which ends with them: later tests may not find its loop."""
     assert CHROMIUM is not None, "the browser tests need chromium on the PATH"
     with playwright.sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
