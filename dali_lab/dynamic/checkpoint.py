@@ -42,8 +42,8 @@ class Checkpoint:
     def clear(self) -> None:
         """Forget everything."""
         self._objects: dict[str, Any] = {}
-        self._entries: dict[str, _Entry] = {}
-        self._waiting: set[str] = set()
+        self._states: dict[str, _Entry] = {}
+        self._dirty: set[str] = set()
         self._complete = False
         self._loaded = False
         self._following: int | None = None
@@ -101,19 +101,33 @@ class Checkpoint:
         if name is None:
             key = before or f"{_NUMBERED}{len(self._objects)}"
         elif not name or name.startswith(_NUMBERED):
-            raise ValueError(f"a name is not empty and does not begin with '{_NUMBERED}', got {name!r}")
+            raise ValueError(f"Manually assigned names must not be empty, nor start with '{_NUMBERED}', got {name!r}")
         elif before not in (None, name):
-            raise RuntimeError(f"it is registered as {before!r} already, and cannot be {name!r} too")
+            raise RuntimeError(
+                f"Cannot register the operator with a new key {name!r} when it's already been added with the key"
+                f" {before!r}"
+            )
         else:
             key = name
         if key not in self._objects:
             if self._complete:
-                raise RuntimeError(f"states were collected, so {key!r} cannot be added; clear() begins anew")
-            if self._loaded and key not in self._entries:
-                raise KeyError(f"what was loaded has no state for {key!r}")
+                if name is None:
+                    new = "a new operator into a checkpoint that has been completed via `collect`"
+                else:
+                    new = f"a new op {key!r} into a completed checkpoint"
+                raise RuntimeError(f"Cannot register {new}. Call `clear` first: it begins anew")
+            if self._loaded and key not in self._states:
+                if name is None:
+                    raise KeyError(
+                        f"Loaded checkpoint has no state for the operator's key {key!r}. If your registration order"
+                        " changed since the checkpoint was saved, use the named form `register(op, name)` instead."
+                    )
+                raise KeyError(f"Checkpoint was loaded but does not contain a state for {key!r}.")
         elif type(self._objects[key]) is not type(op):
             there = type(self._objects[key]).__qualname__
-            raise TypeError(f"{key!r} is of class {there}, and cannot become one of {type(op).__qualname__}")
+            raise TypeError(
+                f"Cannot replace operator {key!r} of type {there!r} with an operator of type {type(op).__qualname__!r}"
+            )
         self._objects[key] = op
         self._apply(key)
         return key
@@ -127,8 +141,8 @@ class Checkpoint:
             If nothing is registered under it.
         """
         if str(name) not in self._objects:
-            raise KeyError(f"nothing is registered as {str(name)!r}")
-        entry = self._entries.get(str(name))
+            raise KeyError(f"No op registered under {str(name)!r}.")
+        entry = self._states.get(str(name))
         return None if entry is None else entry.state
 
     def set_state(self, name: str, value: object, op_type: type | str | None = None) -> None:
@@ -147,11 +161,11 @@ class Checkpoint:
             If `op_type` is no class.
         """
         if self._complete and str(name) not in self._objects:
-            raise KeyError(f"nothing is registered as {str(name)!r}")
+            raise KeyError(f"No operator registered under {str(name)!r}.")
         if op_type is not None and not isinstance(op_type, (str, type)):
-            raise TypeError(f"op_type must be a class or its name, got {op_type!r}")
-        self._entries[str(name)] = _Entry(value, op_type.__qualname__ if isinstance(op_type, type) else op_type)
-        self._waiting.add(str(name))
+            raise TypeError(f"`op_type` must be a class or a string, got {op_type!r}")
+        self._states[str(name)] = _Entry(value, op_type.__qualname__ if isinstance(op_type, type) else op_type)
+        self._dirty.add(str(name))
 
     def collect(self) -> None:
         """Ask everything that is registered for its state.
@@ -162,8 +176,8 @@ class Checkpoint:
             If there are states of what is not registered.
         """
         self._check_registered()
-        self._entries = {key: _Entry(each.get_state(), type(each).__qualname__) for key, each in self._objects.items()}
-        self._waiting.clear()
+        self._states = {key: _Entry(each.get_state(), type(each).__qualname__) for key, each in self._objects.items()}
+        self._dirty.clear()
         self._complete, self._loaded = True, False
 
     def restore(self) -> None:
@@ -174,13 +188,13 @@ class Checkpoint:
         RuntimeError
             If there are states, but not for just what is registered.
         """
-        if not self._entries:
+        if not self._states:
             return
         self._check_registered()
-        missing = sorted(self._objects.keys() - self._entries.keys())
+        missing = sorted(self._objects.keys() - self._states.keys())
         if missing:
-            raise RuntimeError(f"there are no states for {missing}")
-        for key in list(self._waiting):
+            raise RuntimeError(f"Checkpoint state is incomplete - missing entries for {missing}")
+        for key in list(self._dirty):
             self._apply(key)
 
     def serialize(self) -> str:
@@ -191,9 +205,9 @@ class Checkpoint:
         RuntimeError
             If there are none.
         """
-        if not self._entries:
-            raise RuntimeError("there are no states; collect() or set_state() come first")
-        states = {key: {"state": str(entry.state), "type": entry.type_name} for key, entry in self._entries.items()}
+        if not self._states:
+            raise RuntimeError("Cannot serialize an empty checkpoint. Call `collect` (or `set_state`) first")
+        states = {key: {"state": str(entry.state), "type": entry.type_name} for key, entry in self._states.items()}
         return json.dumps({"version": _VERSION, "states": states})
 
     def deserialize(self, data: str) -> None:
@@ -206,17 +220,17 @@ class Checkpoint:
         """
         found = json.loads(data)
         if not isinstance(found, dict) or not isinstance(found.get("states"), dict):
-            raise ValueError("this is not a checkpoint")
+            raise ValueError("Invalid checkpoint payload")
         if found.get("version", 0) != _VERSION:
-            raise ValueError(f"a checkpoint of version {found.get('version', 0)} cannot be read, only {_VERSION}")
+            raise ValueError(f"Unsupported checkpoint format version {found.get('version', 0)}; expected {_VERSION}")
         entries = {}
         for key, value in found["states"].items():
             if not isinstance(value, dict) or "state" not in value:
-                raise ValueError(f"{key!r} has no state")
+                raise ValueError(f"Invalid checkpoint entry for {key!r}: it has no state")
             if not isinstance(value.get("type"), (str, type(None))):
-                raise ValueError(f"the class of {key!r} must be a name")
+                raise ValueError(f"Invalid `type` for entry {key!r}: expected a string")
             entries[key] = _Entry(str(value["state"]), value.get("type"))
-        self._entries, self._waiting = entries, set(entries)
+        self._states, self._dirty = entries, set(entries)
         self._complete, self._loaded = False, True
 
     def save(self, filename: str) -> str:
@@ -266,25 +280,28 @@ class Checkpoint:
         """
         files = sorted(_numbered(filename))
         if not files:
-            raise FileNotFoundError(f"there is no checkpoint {filename!r}")
+            raise FileNotFoundError(f"No checkpoint file matches filename {filename!r}")
         number, path = files[-1]
         self.deserialize(Path(path).read_text(encoding="utf-8"))
         self._following = number + 1
         return path
 
     def _check_registered(self) -> None:
-        unknown = sorted(self._entries.keys() - self._objects.keys())
+        unknown = sorted(self._states.keys() - self._objects.keys())
         if unknown:
-            raise RuntimeError(f"there are states for {unknown}, which are not registered")
+            raise RuntimeError(f"Checkpoint state has entries with no corresponding registered ops: {unknown}")
 
     def _apply(self, key: str) -> None:
-        if key not in self._waiting:
+        if key not in self._dirty:
             return
-        entry, target = self._entries[key], self._objects[key]
+        entry, target = self._states[key], self._objects[key]
         if entry.type_name not in (None, type(target).__qualname__):
-            raise TypeError(f"the state {key!r} is for {entry.type_name}, not for {type(target).__qualname__}")
+            raise TypeError(
+                f"Type mismatch for operator {key!r}: checkpoint stores state for type {entry.type_name!r}, but the"
+                f" registered operator is of type {type(target).__qualname__!r}"
+            )
         target.set_state(entry.state)
-        self._waiting.discard(key)
+        self._dirty.discard(key)
 
 
 def _numbered(filename: str) -> Iterator[tuple[int, str]]:
@@ -296,12 +313,13 @@ def _numbered(filename: str) -> Iterator[tuple[int, str]]:
         expression += re.escape(text)
         if field is not None:
             if field != "seq":
-                raise ValueError(f"only {{seq}} can be in the name of a checkpoint, not {{{field}}}")
+                raise ValueError(f"Unsupported field {{{field}}} in checkpoint pattern. Only `{{seq}}` is allowed")
             fields += 1
             wanted += "*"
             expression += r"(\d+)"
     if fields != 1:
-        raise ValueError(f"the name of a checkpoint has {{seq}} in it once, {filename!r} has it {fields} times")
+        problem = "Checkpoint pattern must include `{seq}`" if not fields else "`{seq}` may appear at most once"
+        raise ValueError(f"{problem}: {filename!r}")
     for path in glob.iglob(wanted):
         match = re.fullmatch(expression, path)
         if match is not None:

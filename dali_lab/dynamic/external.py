@@ -52,7 +52,7 @@ class ExternalSource:
             raise ValueError(f"num_outputs must be positive, got {num_outputs}")
         self._source = make_source(source, cycle)
         if self._source.indexed:
-            raise ValueError("source must be a callable without parameters")
+            raise ValueError("ndd.ExternalSource only supports callables with no parameters")
         self._outputs = num_outputs
         self._device = device
         self._layouts = self._for_each(layout)
@@ -79,7 +79,7 @@ class ExternalSource:
         if self._outputs == 1:
             return self._made(item, batch_size, 0)
         if not isinstance(item, Sequence) or len(item) != self._outputs:
-            raise ValueError(f"the source must give {self._outputs} outputs")
+            raise ValueError(f"Expected {self._outputs} outputs from the source")
         made = tuple(self._made(each, batch_size, index) for index, each in enumerate(item))
         if len({isinstance(each, Batch) for each in made}) > 1:
             raise TypeError("the outputs must be all tensors or all batches")
@@ -100,7 +100,7 @@ class ExternalSource:
         if isinstance(data, (Batch, TensorListCPU)):
             made = as_batch(data, **options)
             if batch_size is not None and made.batch_size != batch_size:
-                raise ValueError(f"the source gave a batch of {made.batch_size} samples, not of {batch_size}")
+                raise ValueError(f"Expected batch size {batch_size}, got {made.batch_size}")
             return made
         one = as_tensor(data, **options)
         return one if batch_size is None else Batch.broadcast(one, batch_size)
@@ -109,5 +109,5 @@ class ExternalSource:
         if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
             return (value,) * self._outputs
         if len(value) != self._outputs:
-            raise ValueError(f"there are {self._outputs} outputs, and a sequence of {len(value)} for them")
+            raise ValueError(f"Expected a sequence of size {self._outputs}, got {len(value)}: one for each output")
         return value

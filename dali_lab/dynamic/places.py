@@ -41,9 +41,9 @@ class Device:
         if kind not in ("cpu", "gpu") or (number and not number.isdecimal()):
             raise ValueError(f"Invalid device type: {name}; 'cpu', 'gpu' and 'gpu:1' are devices")
         if number and device_id is not None:
-            raise ValueError(f"the number of the device is given twice: {name!r} and {device_id}")
+            raise ValueError(f"Invalid device name: {name}: it has a number, and {device_id} is given too")
         if kind == "cpu" and (number or device_id is not None):
-            raise ValueError("the CPU has no number")
+            raise ValueError(f"Invalid device id: {number or device_id} for device type: cpu. Must be `None`")
         self.device_type = kind
         self.device_id = None if kind == "cpu" else int(number or device_id or 0)
 

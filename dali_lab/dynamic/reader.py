@@ -119,7 +119,7 @@ class Reader(Operator):
         """
         size = batch_size if batch_size is not None else self._batch_size
         if capture and size is None:
-            raise ValueError("capture=True needs a batch size")
+            raise ValueError("capture=True requires a non-None batch_size")
         return self._epoch(size, ctx)
 
     def _epoch(self, size: int | None, ctx: EvalContext | None = None, taken: int = 0) -> Iterator[Any]:
@@ -146,8 +146,12 @@ class Reader(Operator):
         RuntimeError
             Without `enable_checkpointing`, or before the first epoch.
         """
-        if not self._checkpointing or self._pipeline is None:
-            raise RuntimeError("needs enable_checkpointing=True, and an epoch that has begun")
+        if self._pipeline is None:
+            raise RuntimeError(
+                "Cannot get the reader's state before its first iteration. Call `next_epoch` once before"
+            )
+        if not self._checkpointing:
+            raise RuntimeError("the reader has begun without enable_checkpointing=True")
         return self._pipeline.checkpoint().hex()
 
     def set_state(self, state: str) -> None:
@@ -158,8 +162,12 @@ class Reader(Operator):
         RuntimeError
             If an epoch has begun already.
         """
+        if not isinstance(state, str):
+            raise TypeError(f"state must be a ReaderState, str or bytes, got {type(state).__name__}")
         if self._pipeline is not None:
-            raise RuntimeError("the state of a reader can be set before its first epoch only")
+            raise RuntimeError(
+                "Cannot set the reader's state after iteration has begun. Call `set_state` on a new reader"
+            )
         self._state = bytes.fromhex(state)
 
     def _enable_checkpointing(self) -> None:
@@ -244,7 +252,7 @@ class Reader(Operator):
         elif inputs != self._inputs:
             raise RuntimeError(f"the first call gave the arguments {list(self._inputs)}; now {list(inputs)} are given")
         elif size != self._made_for:
-            raise RuntimeError(f"the reader gave batches of {self._made_for} before; now {size} are asked for")
+            raise RuntimeError(f"Cannot change batch_size from {self._made_for} to {size}: a reader keeps it")
         return self._pipeline
 
     def _define(self, pipeline: Pipeline, inputs: tuple[str, ...] = ()) -> None:

@@ -242,7 +242,8 @@ def make_source(
     if kind == "callable":
         if cycle not in (None, False):
             raise ArgumentError(
-                "is for iterables and generator functions; a callable knows its own end", argument="cycle"
+                "The argument `cycle` can only be specified if `source` is iterable: a callable knows its own end",
+                argument="cycle",
             )
         return PythonSource(source, kind, "no", batch, batch_info, outputs, takes_argument(source))
     if mode != "no" and inspect.isgenerator(source):

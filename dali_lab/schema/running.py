@@ -30,11 +30,11 @@ def run_operator(
         _check_elements(call, index, batch)
     if _channels_before_frames(operator, call, inputs):
         return _channel_by_channel(operator, call, inputs[0], output_count)
-    counts = sequences = None
-    if operator.frames and inputs and inputs[0].layout.startswith("F") and not _takes(operator, inputs[0].layout):
-        sequences = inputs[0].shapes
+    counts = None
+    sequences = _sequences(operator, call, inputs)
+    if sequences is not None:
         counts = sequences[:, 0].copy()
-        inputs = [_each_frame(call, index, batch, counts) for index, batch in enumerate(inputs)]
+        inputs = [_each_frame(batch, counts) for batch in inputs]
         call.repeat = counts
         call.count = len(inputs[0])
     elif operator.frames and inputs and "F" not in inputs[0].layout:
@@ -62,6 +62,29 @@ def run_operator(
             if batch.sources is None:
                 batch.sources = call.sources if call.sources and len(call.sources) == len(batch) else None
     return outputs
+
+
+def _sequences(operator: Operator, call: Call, inputs: Sequence[Batch]) -> npt.NDArray[np.int64] | None:
+    """The shapes of the first input with frames that an operator is run on one by one, if any.
+
+    Raises
+    ------
+    DaliLabError
+        If another input has another number of frames.
+    """
+    if not operator.frames or not inputs or (inputs[0].layout.startswith("F") and _takes(operator, inputs[0].layout)):
+        return None
+    found = {index: batch.shapes for index, batch in enumerate(inputs) if batch.layout.startswith("F")}
+    first, sequences = next(iter(found.items()), (0, None))
+    for index, shapes in found.items():
+        wrong = np.flatnonzero(shapes[:, 0] != found[first][:, 0])
+        if len(wrong):
+            counts = [int(each[wrong[0], 0]) for each in (found[first], shapes)]
+            raise call.problem(
+                f"The input {first} and the input {index} have different number of frames for sample"
+                f" {call.start + wrong[0]}, respectively: {counts[0]} and {counts[1]}"
+            )
+    return sequences
 
 
 def _check_no_frames(operator: Operator, call: Call, data: Batch) -> None:
@@ -163,12 +186,9 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
     )
 
 
-def _each_frame(call: Call, index: int, batch: Batch, counts: npt.NDArray[np.int64]) -> Batch:
+def _each_frame(batch: Batch, counts: npt.NDArray[np.int64]) -> Batch:
     """A sample for each frame: those of sequences, or the one that is given for all frames of a sequence."""
-    if batch.layout.startswith("F"):
-        return batch.unfolded()
-    declared = _declared(call, index)
-    return batch if declared is None or declared.variadic else batch.take(rows_of(counts)[0])
+    return batch.unfolded() if batch.layout.startswith("F") else batch.take(rows_of(counts)[0])
 
 
 def _check_elements(call: Call, index: int, batch: Batch) -> None:

@@ -193,7 +193,7 @@ def test_loops_that_nvidia_dali_captures(folder: Path) -> None:
         return found
 
     assert read(ours) == read(theirs)
-    with pytest.raises(ValueError, match="needs a batch size"):
+    with pytest.raises(ValueError, match="requires a non-None batch_size"):
         ours.readers.File(file_root=str(folder)).next_epoch(capture=True)
 
 

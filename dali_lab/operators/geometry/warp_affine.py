@@ -92,6 +92,8 @@ class WarpAffine(Warping):
             {"matrix": shear, "dtype": FLOAT},
         )
         yield Case((pictures, rows), {"fill_value": 3.0})
+        frames = [np.stack(rows[:count]) for count in (2, 3, 1)], "F**"
+        yield Case((pictures, frames), {"fill_value": 3.0}, name="still pictures, a matrix for each frame")
         yield Case((samples.pictures(dtype=np.float32),), {"matrix": shear})
         beyond = {"matrix": shear, "fill_value": 70000.0}
         yield Case((samples.pictures(dtype=np.float32),), {**beyond, "dtype": INT16})
@@ -120,6 +122,8 @@ class WarpAffine(Warping):
         yield ErrorCase((samples.pictures(),), words=("matrix", "must be provided"))
         yield ErrorCase((samples.pictures(),), {"matrix": (1.0, 2.0, 3.0)}, words=("matrix", "6 values"))
         yield ErrorCase((samples.volumes(),), {"matrix": (1.0,) * 6}, words=("matrix", "12 values"))
+        frames = [np.zeros((3, 2, 3), np.float32)] * 3, "F**"
+        yield ErrorCase((samples.sequences(), frames), words=("different number of frames", "sample 0", "2 and 3"))
         yield ErrorCase(
             (samples.volumes(),), {"matrix": (0.0,) * 12, "inverse_map": False}, words=("matrix", "inverted")
         )
