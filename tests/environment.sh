@@ -28,8 +28,6 @@ EOF
   $install --no-deps torchvision # it asks for a torch of its own
   wait "$extension" || { cat "$environment/extension.log" >&2 && return 1; }
   SKIP_JUPYTER_BUILDER=1 $install --no-deps --no-build-isolation -e .
-  # What is imported here is not compiled to bytecode by three workers of the tests at the same time.
-  python -c "import dali_lab.fn, panel, torch, nvidia.dali.experimental.dynamic" || true
   wait "$programs"
   touch "$environment/ready"
 }
