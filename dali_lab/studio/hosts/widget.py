@@ -224,9 +224,10 @@ def edit(
         session = Session(samples=samples)
         try:
             session.store.open_own(os.fspath(what))
-        except DocumentError:
+        except DocumentError as error:
             session.close()
-            raise
+            # A cell's error shows the person's line, without the frames below it.
+            raise error.with_traceback(None) from None
     elif what is None:
         session = Session(samples=samples)
     else:

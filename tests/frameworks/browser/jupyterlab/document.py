@@ -139,4 +139,5 @@ def picture_text(output: str = "decode", **more: Any) -> str:
         "decode": {"op": "decoders.image", "inputs": ["reader"]},
         **more,
     }
-    return json.dumps({"nodes": nodes, "outputs": [output], "pipeline": {"batch_size": 4, "seed": 7}}, indent=1)
+    head = {"format": "dali-lab/graph", "version": 1, "pipeline": {"batch_size": 4, "seed": 7}}
+    return json.dumps({**head, "nodes": nodes, "outputs": [output]}, indent=1)

@@ -10,6 +10,7 @@ import pytest
 
 from tests.frameworks.browser.jupyterlab.document import EDITOR, Document, picture_text, small_text
 from tests.frameworks.browser.lab import Lab
+from tests.frameworks.browser.notebooks import run_cell, wait_for_kernel
 
 
 def test_launcher_new_graph_and_a_folder_that_makes_a_reader(shown: Document) -> None:
@@ -118,6 +119,9 @@ def test_menus_settings_themes_and_the_notebook(shown: Document, settings: Calla
     cell = shown.page.locator(".jp-Notebook .jp-CodeCell .cm-content").first
     shown.wait(lambda: cell.count() and "dali_lab.edit" in cell.inner_text(), "no cell loads the graph")
     assert '"note.dali.json"' in cell.inner_text()
+    # It runs in the document's kernel, where both have their widgets.
+    wait_for_kernel(shown.tab)
+    run_cell(shown.tab, 0).locator('img[data-node="decode"]').first.wait_for()
 
 
 def test_side_panels_give_way_beside_the_text(shown: Document) -> None:
