@@ -45,10 +45,13 @@ export function widgetTransport(model: WidgetModel): Transport {
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-/** In a row of widgets an element is as wide as its content, and an editor has no width of its own. */
+/**
+ * In a row of widgets an element is as wide as its content, and an editor has no width of its own. It is given by logical
+ * properties, as the widget's layout, which comes later, takes away each other one that the person has not set.
+ */
 function widen({ style }: HTMLElement): void {
-  if (style.width === '') style.width = '100%';
-  if (style.minWidth === '') style.minWidth = 'min(320px, 100%)';
+  if (style.width === '') style.inlineSize = '100%';
+  if (style.minWidth === '') style.minInlineSize = 'min(320px, 100%)';
 }
 
 export function renderWidget(model: WidgetModel, element: HTMLElement): () => void {

@@ -26,7 +26,10 @@ HOST = """async (state) => {
   });
   const bytes = (text) => new DataView(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
   const { default: { render } } = await import('/editor.js');
-  const stop = render({ model, el: document.getElementById('cell') });
+  const el = document.getElementById('cell');
+  const stop = render({ model, el });
+  // As the layout of ipywidgets does, which comes after the view.
+  for (const name of ['width', 'min-width']) el.style.removeProperty(name);
   window.leave = () => { stop(); return [...listeners.values()].reduce((count, each) => count + each.size, 0); };
   const listen = async () => {
     for (const [content, buffers] of await window.fromKernel()) emit('msg:custom', content, buffers.map(bytes));
