@@ -114,10 +114,10 @@ export function useCanvasPort(
           return intoView(around(boxes), size, from, MARGIN);
         }, MOVE_MS);
       },
-      room: () => ({
-        width: Math.max(1, element.clientWidth - 2 * MARGIN),
-        height: Math.max(1, element.clientHeight - 2 * MARGIN),
-      }),
+      room: () =>
+        element.clientWidth > 2 * MARGIN && element.clientHeight > 2 * MARGIN
+          ? { width: element.clientWidth - 2 * MARGIN, height: element.clientHeight - 2 * MARGIN }
+          : null,
       zoom: (factor) => {
         whole.current = null;
         editor.view.patch({ taken: true });

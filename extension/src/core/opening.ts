@@ -16,8 +16,11 @@ export class Opening {
   readonly count = new Observable(0);
   /** The document is laid out and shown whole: the view stays where it is now. */
   readonly settled = new Observable(false);
-  /** Set until the first pictures are there, and nodes have their size; `automatic` where nobody has placed all nodes. */
-  private waiting: { automatic: boolean } | null = null;
+  /**
+   * Set until the first pictures are there, and nodes have their size; `automatic` where nobody has placed all nodes,
+   * `hidden` where the canvas was not shown by then, as in a closed tab.
+   */
+  private waiting: { automatic: boolean; hidden?: boolean } | null = null;
 
   constructor(
     private history: History,
@@ -43,6 +46,10 @@ export class Opening {
   /** The canvas shows the document as far as it knows the sizes. */
   shown(): void {
     if (!this.waiting) this.settled.set(true);
+    else if (this.waiting.hidden) {
+      this.waiting.hidden = false;
+      this.settleWhenStill('');
+    }
   }
 
   /** Pictures have come: waits until cards have stopped growing. */
@@ -76,8 +83,12 @@ export class Opening {
   /** Lays out anew what nobody has placed, and shows the whole, now that sizes are known. */
   private settle(): void {
     const state = this.waiting;
-    this.waiting = null;
     const canvas = this.canvas();
+    if (state && canvas && !canvas.room()) {
+      state.hidden = true;
+      return;
+    }
+    this.waiting = null;
     if (!state || !canvas || this.history.state.get().steps.length > 0) {
       this.shown();
       return;

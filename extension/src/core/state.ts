@@ -127,8 +127,8 @@ export interface CanvasPort {
   fit(ids?: readonly string[]): void;
   /** Moves the view as little as it takes to show nodes; does nothing where they are seen. */
   show(ids: readonly string[]): void;
-  /** The room for the whole graph, in pixels of the screen. */
-  room(): Size;
+  /** The room for the whole graph, in pixels of the screen; null where the canvas is not shown. */
+  room(): Size | null;
   zoom(factor: number): void;
   centre(): Point;
   /** The pointer, or the middle of the canvas where it is not `over` it, in canvas and in client coordinates. */
