@@ -6,7 +6,9 @@ Panel serves only files below the folder of a component's module, so this one li
 from __future__ import annotations
 
 import json
+import math
 import threading
+import time
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -22,6 +24,8 @@ from dali_lab.studio.session import Session
 
 _MOST_TOGETHER = 16
 """Messages that are taken from one packet: each packet of a page is paced, whatever is in it."""
+_PATIENCE = 0.02
+"""Seconds after a request for a preview in which messages without pictures wait for those with."""
 
 
 class _Waiting(NamedTuple):
@@ -57,7 +61,8 @@ class DaliLabEditor(JSComponent):
         )
         self._waiting: list[_Waiting] = []
         self._lock = threading.Lock()
-        self._scheduled = False
+        self._due = math.inf  # the time of the next flush
+        self._patient_until = 0.0
         self._document: Document | None = pn.state.curdoc
         self._loop = _loop_of(self._document)
         self._panes: list[tuple[Session, Port]] = []
@@ -85,6 +90,8 @@ class DaliLabEditor(JSComponent):
         pane = 1 if data.get("pane") == 1 else 0
         if pane == len(self._panes) == 1:
             self._show(self._panes[0][0].beside())
+        if any(isinstance(message, dict) and message.get("method") == "preview" for message in messages):
+            self._patient_until = time.monotonic() + _PATIENCE
         if pane < len(self._panes):
             session, port = self._panes[pane]
             for message in messages:
@@ -93,16 +100,21 @@ class DaliLabEditor(JSComponent):
     def _deliver(self, message: dict[str, Any], buffers: list[bytes], pane: int) -> None:
         """Send a message to the page, from any thread; messages queued meanwhile go along in one packet."""
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+        now = time.monotonic()
+        waits = self._loop is not None and not buffers and message.get("event") != "preview.done"
+        due = max(now, self._patient_until) if waits else now
         with self._lock:
             self._waiting.append(_Waiting(pane, text, buffers))
-            if self._scheduled:
+            if due >= self._due:
                 return
-            self._scheduled = True
-        if self._loop is not None:
-            # On the server's own thread: a document that holds its events loses what other threads add to it.
-            self._loop.add_callback(self._flush_soon)
-        else:
+            self._due = due
+        if self._loop is None:
             self._flush_soon()
+        # On the server's own thread: a document that holds its events loses what other threads add to it.
+        elif due > now:
+            self._loop.add_callback(self._loop.call_later, due - now, self._flush_soon)
+        else:
+            self._loop.add_callback(self._flush_soon)
 
     def _flush_soon(self) -> None:
         """Send queued messages once the document is locked, where it has a lock."""
@@ -115,7 +127,7 @@ class DaliLabEditor(JSComponent):
         while True:
             with self._lock:
                 if not self._waiting:
-                    self._scheduled = False
+                    self._due = math.inf
                     return
                 waiting, self._waiting = self._waiting, []
             try:
@@ -123,7 +135,7 @@ class DaliLabEditor(JSComponent):
                     self._send(_packet(pane, [each for each in waiting if each.pane == pane]))
             except BaseException:
                 with self._lock:
-                    self._scheduled = False
+                    self._due = math.inf
                 raise
 
     def _send(self, data: dict[str, Any]) -> None:

@@ -39,6 +39,8 @@ Tell = Callable[..., None]
 PATIENCE = 0.5
 _PROGRESS_EVERY = 0.1
 _TOGETHER = 0.03
+_HEAD_START = 0.005
+"""Seconds in which the last node's pictures leave, which the threads that make the others would hold up."""
 _MOST_IN_FOCUS = 16
 
 
@@ -206,6 +208,7 @@ class Delivery:
         if last and not wait(last[0].rendering, _TOGETHER).not_done:
             self._tell_fresh(last)
             last = []
+            time.sleep(_HEAD_START)
         nodes = [self._fresh_node(name, result, evaluation) for name, result in untold]
         self._tell_fresh([*nodes, *last, *self._fresh_focus(evaluation)])
 
