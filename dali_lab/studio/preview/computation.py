@@ -48,7 +48,7 @@ class BatchComputation:
     token
         Stops it.
     progress
-        Called as ``progress(done, total, node)`` from worker threads.
+        Called as ``progress(done, total, node)`` from worker threads, and again and again during a long step.
 
     Attributes
     ----------
@@ -126,10 +126,17 @@ class BatchComputation:
         self._token.check()
         following = dict(zip(names, [*names[1:], names[-1]], strict=True))
 
-        def report(node: str, count: int) -> None:
+        at = names[0]
+
+        def report() -> None:
             if self._progress is not None:
-                self._steps_done += count
-                self._progress(self._steps_done, self.steps, following.get(node, node))
+                self._progress(self._steps_done, self.steps, at)
+
+        def count(node: str, steps: int) -> None:
+            nonlocal at
+            self._steps_done += steps
+            at = following.get(node, node)
+            report()
 
         def attempt(plan: Plan, chunk: int, *, told: bool = True) -> tuple[Engine, BatchRun]:
             engine = Engine(
@@ -139,7 +146,7 @@ class BatchComputation:
                 chunk=chunk,
                 keep_going=True,
                 pool=self._resources.pool,
-                progress=report if told else None,
+                progress=count if told else None,
             )
             engine.drawn.update(drawn)
             run = engine.submit(self._iteration, size, draws, known, self._run_ended, missing)
@@ -149,11 +156,11 @@ class BatchComputation:
                     # Compilation of a kernel cannot be stopped; the next preview does not wait for it.
                     self._abandoned = run
                     self._token.check()
+                report()
             self._token.check()
             return engine, run
 
-        if self._progress is not None:
-            self._progress(self._steps_done, self.steps, names[0])
+        report()
         times = self._resources.operator_times
         ops = {self._graph.nodes[name].op for name in names}
         compiled, began = compilations(), time.monotonic()

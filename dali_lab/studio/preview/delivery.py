@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
@@ -66,37 +66,22 @@ class _Fresh:
 
 
 class _Progress:
-    """Sends progress events after half a second, even during one long step."""
+    """Sends progress events after half a second, where there is any."""
 
-    def __init__(self, tell: Callable[[int, int, str], None]) -> None:
-        self._report = tell
-        self._state: tuple[int, int, str] = (0, 0, "")
-        self._last = 0.0
-        self._due = False
-        self._ended = False
-        self._timer = threading.Timer(PATIENCE, self._patience_ends)
-        self._timer.daemon = True
-        self._timer.start()
+    def __init__(self, report: Callable[[int, int, str], None]) -> None:
+        self._report = report
+        self._next = time.monotonic() + PATIENCE
+        self._told: tuple[int, int, str] | None = None
 
     def __call__(self, done: int, total: int, node: str) -> None:
-        self._state = (done, total, node)
-        if self._due and time.monotonic() - self._last >= _PROGRESS_EVERY:
-            self._tell()
-
-    def _patience_ends(self) -> None:
-        self._due = True
-        if not self._ended and self._state[1]:
-            self._tell()
-
-    def _tell(self) -> None:
-        self._last = time.monotonic()
-        self._report(*self._state)
+        now, state = time.monotonic(), (done, total, node)
+        if now >= self._next and state != self._told:
+            self._next, self._told = now + _PROGRESS_EVERY, state
+            self._report(*state)
 
     def end(self) -> None:
         """No more of it."""
-        self._ended = True
-        self._due = False
-        self._timer.cancel()
+        self._next = math.inf
 
 
 class Delivery:

@@ -99,7 +99,7 @@ class Evaluator:
         token
             Stops it.
         progress
-            Called as ``progress(done, total, node)`` from worker threads.
+            Called as ``progress(done, total, node)`` from worker threads, and again and again during a long step.
         finished
             Called with the results so far before more are computed.
 
