@@ -44,6 +44,20 @@ describe('editing with a session', () => {
     expect(session.last('preview')['fresh']).toBe(true);
   });
 
+  it('sends an edit, and asks for its preview, before the page draws it', async () => {
+    done();
+    const order: string[] = [];
+    const drawn = vi.fn(() => order.push(...session.requests.slice(before).map(({ method }) => method)));
+    editor.history.state.subscribe(() => queueMicrotask(drawn));
+    await vi.advanceTimersByTimeAsync(50);
+    const before = session.requests.length;
+    setAngle(20);
+    expect(session.requests).toHaveLength(before);
+    await Promise.resolve();
+    expect(drawn).toHaveBeenCalledOnce();
+    expect(order).toEqual(['edit', 'preview']);
+  });
+
   it('selects what the host selects, as far as it is there', () => {
     session.event('selected', { nodes: ['rotate', 'gone'] });
     expect([...editor.selection.get().nodes]).toEqual(['rotate']);

@@ -230,6 +230,7 @@ export class Editor {
     const before = this.history.document;
     const apart = (document: GraphDocument): GraphDocument =>
       keepApart(document, joinOpen(document, change(document), this.sizeOf), this.sizeOf);
+    this.sync.prepare();
     if (!this.history.edit(label, apart, gesture)) return false;
     const fresh = Object.keys(this.history.document.nodes).filter((id) => !before.nodes[id]);
     if (fresh.length > 0) this.canvas?.show(fresh);

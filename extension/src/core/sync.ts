@@ -82,16 +82,18 @@ export class Sync {
     if (!isEmpty(foreign)) this.history.applyRemote(foreign);
   }
 
+  /** An edit is about to be made: it is sent before the page draws it, as what is queued first comes first. */
+  prepare(): void {
+    if (this.timer !== null || this.due || this.lastSent + INTERVAL_MS > Date.now()) return;
+    this.due = true;
+    queueMicrotask(() => this.due && this.flush());
+  }
+
   private schedule(): void {
+    this.prepare();
     this.pending.set(true);
     if (this.timer !== null || this.due) return;
-    const wait = this.lastSent + INTERVAL_MS - Date.now();
-    if (wait > 0) this.timer = setTimeout(() => this.flush(), wait);
-    else {
-      // Before the page draws the change: the session works meanwhile.
-      this.due = true;
-      queueMicrotask(() => this.due && this.flush());
-    }
+    this.timer = setTimeout(() => this.flush(), this.lastSent + INTERVAL_MS - Date.now());
   }
 
   /**

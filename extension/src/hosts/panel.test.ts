@@ -85,6 +85,16 @@ describe('packets', () => {
     expect(sent).toMatchObject([{ pane: 1 }, { pane: 1 }, { pane: 1 }]);
   });
 
+  it('sends a request for a preview at once, with the edit before it', async () => {
+    const { sent, transport } = connected(0);
+    const preview: Message = { kind: 'request', id: '2', method: 'preview', params: {} };
+    transport.send(request(1));
+    transport.send(preview);
+    expect(sent).toEqual([{ pane: 0, messages: JSON.stringify([request(1), preview]) }]);
+    await Promise.resolve();
+    expect(sent).toHaveLength(1);
+  });
+
   it('gives each message its own buffers, and those of another pane to nobody', () => {
     const { transport, receive } = connected(0);
     const heard: [unknown, number[][]][] = [];

@@ -71,7 +71,7 @@ export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
       for (const listener of [...listeners]) listener(message, buffers);
     }
   };
-  /** Messages of one moment go together: an edit, and the preview of what it made. */
+  /** Messages of one moment go together: an edit, and the preview of what it made, which goes before the page draws. */
   let waiting: Message[] = [];
   const flush = (): void => {
     if (waiting.length > 0) model.send_msg({ pane, messages: JSON.stringify(waiting) });
@@ -109,8 +109,9 @@ export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
   return {
     send: (message) => {
       waiting.push(message);
-      if (waiting.length === 1) queueMicrotask(flush);
-      else if (waiting.length === MOST_TOGETHER) flush();
+      const asks = message.kind === 'request' && message.method === 'preview';
+      if (asks || waiting.length === MOST_TOGETHER) flush();
+      else if (waiting.length === 1) queueMicrotask(flush);
     },
     onMessage: (listener) => {
       listeners.add(listener);
