@@ -127,9 +127,10 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
     case 'probe.done': {
       const done = params as ProbeDone;
       if (editor.jobs.get().probe?.run !== done.run) break;
-      editor.jobs.patch({ probe: null, ...(done.status === 'done' ? { lastProbe: done } : {}) });
+      editor.jobs.patch({ probe: null, ...(done.status === 'cancelled' ? {} : { lastProbe: done }) });
+      if (editor.prompts.get().dialog === 'probe') break;
       if (done.error) editor.notify('error', t('The probe ended: %1', done.error.message));
-      else if (done.status === 'done' && editor.prompts.get().dialog !== 'probe')
+      else if (done.status === 'done')
         editor.notify('info', verdict(done), {
           actions: [{ title: t('Show the curves'), run: () => editor.prompts.patch({ dialog: 'probe' }) }],
         });

@@ -101,7 +101,12 @@ export function ProbeDialog({ onClose }: { onClose: () => void }) {
           </div>
         )}
         {curves.length > 0 && <Curves curves={curves} least={probe ? epochs : 1} />}
-        {!probe && lastProbe && <Outcome done={lastProbe} />}
+        {!probe && lastProbe?.error && (
+          <div className="problem error" role="alert">
+            {lastProbe.error.message}
+          </div>
+        )}
+        {!probe && lastProbe && !lastProbe.error && <Outcome done={lastProbe} />}
       </div>
     </Dialog>
   );
