@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from dali_lab import types
 from dali_lab.model.dtypes import TensorLayout
+from dali_lab.model.errors import DeviceError
 from dali_lab.plugin_manager import load_directory as LoadDirectory  # noqa: N812
 from dali_lab.plugin_manager import load_library as LoadLibrary  # noqa: N812
 from dali_lab.schema.op_schema import OpSchema, find_schema
+from dali_lab.schema.registry import all_operators
 from dali_lab.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
 
 
@@ -28,7 +30,6 @@ def RegisteredMixedOps() -> list[str]:
 
 def _registered(device: str) -> list[str]:
     from dali_lab.schema.aliases import ALIASES
-    from dali_lab.schema.registry import all_operators
 
     placed = {name: operator.schema_name for name, operator in all_operators().items() if device in operator.devices}
     older = {alias.schema_name for alias in ALIASES.values() if alias.successor in placed}
@@ -61,7 +62,6 @@ def TryGetSchema(name: str) -> OpSchema | None:
 def GetCUDADeviceCount() -> int:
     """Number of GPUs that pipelines can use; 0 without one, or without CuPy."""
     from dali_lab.device.cuda import device_count, load_cupy
-    from dali_lab.model.errors import DeviceError
 
     try:
         return device_count(load_cupy())

@@ -7,6 +7,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import multiprocessing.spawn
+import os
 import runpy
 import sys
 from collections.abc import Sequence
@@ -185,8 +186,6 @@ def run_script(path: str, arguments: Sequence[str] = ()) -> int:
     OSError
         If the program cannot be read.
     """
-    import os
-
     with open(path, "rb"):
         pass
     install()

@@ -20,6 +20,7 @@ from dali_lab.schema.aliases import ALIASES, Alias, aliases_of, warn_renamed
 from dali_lab.schema.namespaces import Namespace
 from dali_lab.schema.op_schema import OpSchema
 from dali_lab.schema.operator import Operator
+from dali_lab.schema.reference import docstring
 from dali_lab.schema.registry import all_operators, each_operator, find_operator
 
 # Modules such as ``ops.readers`` are made by the namespace; this lets them be imported by name.
@@ -179,8 +180,6 @@ def _op_name(schema_name: str) -> str:
 
 def make_class(operator: type[Operator], alias: Alias | None = None) -> type[OperatorObject]:
     """The class under ``ops`` for an operator, or for an old name of it."""
-    from dali_lab.schema.reference import docstring
-
     schema_name = alias.schema_name if alias is not None else operator.schema_name
     *path, last = _path(schema_name).split(".")
     content = {

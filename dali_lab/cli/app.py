@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,7 +74,6 @@ def _port(text: str) -> int:
 
 
 def _app(options: argparse.Namespace) -> int:
-    import signal
     import threading
 
     from dali_lab.model.extras import STUDIO, require

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -162,8 +163,6 @@ def _pipeline(engine: str, path: str, settings: Json) -> Any:
 
 
 def _measure(engine: str, path: str, settings: Json, seconds: float) -> Json:
-    import time
-
     from msgspec import structs
 
     from dali_lab.studio.measuring import measure
@@ -204,8 +203,6 @@ def _measure(engine: str, path: str, settings: Json, seconds: float) -> Json:
 
 
 def _measure_cached(pipeline: Any, seconds: float) -> Json:
-    import time
-
     from dali_lab.studio.measuring import measure_cache
 
     used: list[float] = []

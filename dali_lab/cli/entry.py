@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
+from dali_lab import __version__
 from dali_lab.cli import (
     app,
     bench,
@@ -69,8 +70,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """All commands and their options."""
-    from dali_lab import __version__
-
     parser = argparse.ArgumentParser(prog="dali-lab", description="Compose, run and export data pipelines.")
     parser.add_argument("--version", action="version", version=f"dali-lab {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")

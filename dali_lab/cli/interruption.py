@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,8 +55,6 @@ def leave_to_programs() -> None:
 
 def leave(status: int) -> None:
     """End an interrupted process without what Python does at its end, which waits for threads."""
-    import sys
-
     if _handler is not None:
         try:
             sys.stdout.flush()

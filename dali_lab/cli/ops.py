@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dali_lab.cli.options import Commands, add_command
-from dali_lab.model.errors import DaliLabError
+from dali_lab.model.errors import DaliLabError, GraphError
 
 
 def add(commands: Commands) -> None:
@@ -18,7 +18,6 @@ def add(commands: Commands) -> None:
 
 
 def _ops(options: argparse.Namespace) -> int:
-    from dali_lab.model.errors import GraphError
     from dali_lab.schema.families import FAMILIES, find_family
     from dali_lab.schema.reference import docstring
     from dali_lab.schema.registry import all_operators, find_operator, has_operator

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import gc
+import time
 
+from dali_lab.cli.interruption import leave_to_programs
 from dali_lab.cli.options import Commands, add_command, make_pipeline, pipeline_options, positive, ray_option
 from dali_lab.cli.progress import measured, print_bad_samples, print_rate
 
@@ -27,7 +29,6 @@ def add(commands: Commands) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     if options.graph.endswith(".py"):
-        from dali_lab.cli.interruption import leave_to_programs
         from dali_lab.compat import run_script
 
         leave_to_programs()
@@ -52,8 +53,6 @@ def _run(options: argparse.Namespace) -> int:
 
 def _run_on_ray(options: argparse.Namespace) -> int:
     """Run an epoch, or some batches of it, on a cluster; Ray shows its own progress bars."""
-    import time
-
     from dali_lab.plugin.ray import connect, dataset, iterator
 
     pipeline = make_pipeline(options)

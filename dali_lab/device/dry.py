@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.device.interface import Event
+from dali_lab.device.interface import Device, Event
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Block
+from dali_lab.kernels.cuda.kernel import Variant
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import DeviceError
-
-if TYPE_CHECKING:
-    from dali_lab.device.interface import Device
-    from dali_lab.kernels.cuda.kernel import Variant
 
 
 class DryBlock(Block):

@@ -5,21 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dali_lab.device import dlpack
 from dali_lab.device.handles import stream_handle
+from dali_lab.device.interface import Device, Stream
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Borrowed
 from dali_lab.device.transfer import UPLOAD
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import to_dali_type
 from dali_lab.model.errors import OperatorError
-
-if TYPE_CHECKING:
-    from dali_lab.device.interface import Device, Stream
 
 Interface = Mapping[str, Any]
 

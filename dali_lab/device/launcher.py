@@ -6,21 +6,17 @@ import itertools
 from collections import Counter
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.device.interface import Bytes, Event
+from dali_lab.device.interface import Bytes, Device, Event, Stream
 from dali_lab.device.memory import Block
 from dali_lab.device.staging import Staging
-from dali_lab.kernels.cuda.kernel import THREADS
+from dali_lab.kernels.cuda.kernel import THREADS, Variant
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType, numpy_dtype
-
-if TYPE_CHECKING:
-    from dali_lab.device.interface import Device, Stream
-    from dali_lab.kernels.cuda.kernel import Variant
 
 _CHUNK = 128 << 10
 _MOST_BLOCKS = 1024

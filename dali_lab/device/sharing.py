@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from dali_lab.device.handles import stream_handle
+from dali_lab.device.interface import Stream
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Block
 from dali_lab.device.transfer import TRANSFER, device_of, download
@@ -18,7 +19,6 @@ from dali_lab.model.errors import DeviceError
 
 if TYPE_CHECKING:
     from dali_lab.device.cuda import CudaDevice, CudaStream
-    from dali_lab.device.interface import Stream
 
 
 def cuda_device_of(batch: Batch) -> CudaDevice:

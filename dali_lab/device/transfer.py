@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dali_lab.device.interface import Device, Event, Stream
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Block
 from dali_lab.device.staging import Staging
 from dali_lab.model.batch import Batch
-
-if TYPE_CHECKING:
-    from dali_lab.device.interface import Device, Event, Stream
 
 TRANSFER = "transfer"
 UPLOAD = "upload"

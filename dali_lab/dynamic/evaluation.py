@@ -98,7 +98,7 @@ def _evaluate(wanted: Outcome) -> None:
     outcomes = [outcome for number in sorted(calls) if (outcome := _waiting.get(number)) and not outcome.done]
     outcomes = list(dict.fromkeys(outcomes))
     for outcome in outcomes:
-        # Whether they succeed or fail, whoever asked is told: leaving a context does not run them again.
+        # Callers that asked get the result or the error: leaving a context does not run them again.
         outcome.context.forget(outcome)
     slots = [slot for outcome in outcomes for slot in outcome.slots if slot.batch is None]
     prepared = _prepare(slots, [call for call, _ in known], wanted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import threading
 import weakref
@@ -217,7 +216,7 @@ class EvalContext:
         """Nothing: results are kept by those who hold them."""
 
     def forget(self, outcome: Pending) -> None:
-        """Leave to whoever holds the outcome what becomes of it."""
+        """Drop an outcome: it runs only where its holder asks for it."""
         self._waiting.discard(outcome)
 
     def __enter__(self) -> Self:
@@ -264,12 +263,7 @@ def default_thread_pool(device_id: int | None = None) -> ThreadPool:
 
 def get_num_threads() -> int:
     """Threads of contexts without a number: as set, else DALI_NUM_THREADS, else one for each processor."""
-    return _threads or int(os.environ.get("DALI_NUM_THREADS", 0)) or _processors()
-
-
-@functools.cache
-def _processors() -> int:
-    return usable_cores()
+    return _threads or int(os.environ.get("DALI_NUM_THREADS", 0)) or usable_cores()
 
 
 def set_num_threads(n: int | None) -> None:
@@ -285,6 +279,6 @@ def set_num_threads(n: int | None) -> None:
     global _threads
     if n is not None and not isinstance(n, int):
         raise TypeError(f"the number of threads must be an integer, got {n!r}")
-    if n is not None and not 1 <= n <= 100 * _processors():
+    if n is not None and not 1 <= n <= 100 * usable_cores():
         raise ValueError(f"the number of threads must be at least 1, and at most 100 for each processor, got {n}")
     _threads = n

@@ -49,7 +49,7 @@ def stub() -> str:
 
 
 def _function(name: str, operator: type[Operator]) -> str:
-    """The signature of an operator of dynamic mode, which takes whatever is an array."""
+    """The signature of an operator of dynamic mode, which takes anything like an array."""
     text = _of_arrays(function(name, operator).rpartition(", device:")[0])
     own = ["batch_size: int | None = None", *(["rng: Any = None"] if operator.random else []), "device: Any = None"]
     return f"{text}, {', '.join(own)}) -> Any: ..."

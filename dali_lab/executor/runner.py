@@ -41,7 +41,6 @@ from dali_lab.schema.source import Draw
 
 _AHEAD = 16
 """Batches that are started at most to find one with a good sample."""
-_GLANCE = 0.01
 
 
 @dataclass
@@ -294,11 +293,10 @@ class Runner:
 
     def _look_ahead(self, run: BatchRun, good: LastGood) -> None:
         """Wait for a batch before which no sample was good; where it has none either, start batches behind it."""
-        while not run.wait(_GLANCE):
-            if good.lacks_batches:
-                fed = not all(source.ready() for source in self.sources.values())
-                if fed or len(self._flights) >= _AHEAD or not self.schedule():
-                    good.give_up()
+        while good.wait(run):
+            fed = not all(source.ready() for source in self.sources.values())
+            if fed or len(self._flights) >= _AHEAD or not self.schedule():
+                good.give_up()
 
     def _placed(self, batch: Batch, edge: Edge) -> Batch:
         """An output, moved to the device that the graph asks for."""

@@ -7,16 +7,14 @@ out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dali_lab.graph.graph import Node, same_values
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.registry import find_operator, has_operator
-
-if TYPE_CHECKING:
-    from dali_lab.graph.graph import Node
 
 TOLD_APART = frozenset(
     {"axes", "axis", "axis_names", "background", "contrast_center", "interp_type", "mag_filter", "min_filter", "size"}
@@ -82,8 +80,6 @@ def _single(value: object) -> Any:
 
 def is_default(arg: Arg | None, value: object) -> bool:
     """Whether giving an argument this value is the same as not giving it."""
-    from dali_lab.graph.graph import same_values
-
     if arg is None:
         return False
     if value is None:

@@ -7,20 +7,18 @@ import math
 import warnings
 from collections.abc import Sequence
 from enum import Enum, unique
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.executor.bad_samples import BadSample
 from dali_lab.interop.iterator_state import IteratorError, IteratorState
 from dali_lab.model.dtypes import PipelineAPIType
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.model.user_code import user_stacklevel
 from dali_lab.pipeline.pipeline import Pipeline
-
-if TYPE_CHECKING:
-    from dali_lab.executor.bad_samples import BadSample
 
 Counts = npt.NDArray[np.int64]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
-if TYPE_CHECKING:
-    from dali_lab.executor.bad_samples import OnError
-    from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy
+from dali_lab.executor.bad_samples import OnError
+from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy
 
 
 class PipelineArguments(TypedDict, total=False):

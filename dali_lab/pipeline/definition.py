@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Unpack, overload
 
 from dali_lab.graph.recorder import DataNode
 from dali_lab.model.errors import ArgumentTypeError, nearest
+from dali_lab.model.scalars import ScalarConstant
 from dali_lab.model.user_code import user_line
 from dali_lab.pipeline.arguments import PipelineArguments
 
@@ -29,7 +30,6 @@ def as_outputs(outputs: Sequence[Any]) -> tuple[DataNode, ...]:
         If an output is neither a node nor a constant.
     """
     from dali_lab.graph.constants import implied_constant
-    from dali_lab.model.scalars import ScalarConstant
 
     result = []
     for index, item in enumerate(outputs):

@@ -7,16 +7,14 @@ from contextlib import contextmanager
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from dali_lab.executor.bad_samples import BadSample, OnError
+from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy
+from dali_lab.executor.runner import Runner
+from dali_lab.executor.settings import Settings
+from dali_lab.graph.graph import Graph
 from dali_lab.model import dtypes
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import GraphError, nearest
-
-if TYPE_CHECKING:
-    from dali_lab.executor.bad_samples import BadSample, OnError
-    from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy
-    from dali_lab.executor.runner import Runner
-    from dali_lab.executor.settings import Settings
-    from dali_lab.graph.graph import Graph
 
 
 def _answer(path: str, description: str) -> Any:

@@ -9,14 +9,15 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dali_lab.executor.checkpoint import Checkpoint
+from dali_lab.executor.runner import Runner
+from dali_lab.executor.settings import Settings
 from dali_lab.graph.graph import Graph, show_graphs_with
+from dali_lab.graph.settings import check_settings
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError
 from dali_lab.schema.registry import find_operator
 
 if TYPE_CHECKING:
-    from dali_lab.executor.checkpoint import Checkpoint
-    from dali_lab.executor.runner import Runner
-    from dali_lab.executor.settings import Settings
     from dali_lab.pipeline.pipeline import Pipeline
 
 
@@ -145,9 +146,7 @@ class PipelineFiles:
 
     def deserialize_and_build(self, serialized_pipeline: bytes) -> None:
         """Take the graph from its serialized form, and build; stored arguments count where none were given here."""
-        from dali_lab.executor.settings import Settings
         from dali_lab.formats.dali import writer as dali_proto
-        from dali_lab.graph.settings import check_settings
 
         if self._runner is not None:
             raise GraphError("the pipeline is built already")

@@ -8,6 +8,7 @@ from dali_lab.model.errors import GraphError
 from dali_lab.schema.arguments import Arg
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.reference import argument_text, docstring
+from dali_lab.schema.registry import find_operator
 
 _TYPES = {
     "float": (DALIDataType.FLOAT, DALIDataType._FLOAT_VEC),
@@ -211,7 +212,6 @@ class OpSchema:
 def find_schema(name: str) -> OpSchema | None:
     """The declaration of the operator with a serialized name, current or of older releases; `None` without one."""
     from dali_lab.schema.aliases import ALIASES
-    from dali_lab.schema.registry import find_operator
 
     successors = {alias.schema_name: alias.successor for alias in ALIASES.values()}
     try:

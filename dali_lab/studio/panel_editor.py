@@ -23,7 +23,7 @@ from dali_lab.studio.connections import Port
 from dali_lab.studio.session import Session
 
 _MOST_TOGETHER = 16
-"""Messages that are taken from one packet: each packet of a page is paced, whatever is in it."""
+"""Messages taken from one packet: packets are paced, not messages."""
 _PATIENCE = 0.02
 """Seconds after a request for a preview in which messages without pictures wait for those with."""
 

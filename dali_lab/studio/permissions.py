@@ -22,7 +22,7 @@ from dali_lab.io.roots import Roots, real, server_of
 from dali_lab.model.cache_folder import cache_folder
 from dali_lab.model.errors import FormatError
 from dali_lab.model.references import PythonReference
-from dali_lab.schema.registry import known_operator, offered_by
+from dali_lab.schema.registry import ENTRY_POINT_GROUP, known_operator, offered_by, registered
 from dali_lab.studio import working_folder
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.protocol.values import Permission
@@ -231,8 +231,6 @@ def _package_name(entry: Any) -> str:
 
 def _package_text(name: str) -> str:
     from importlib.metadata import entry_points
-
-    from dali_lab.schema.registry import ENTRY_POINT_GROUP, registered
 
     entries = [entry for entry in entry_points(group=ENTRY_POINT_GROUP) if _package_name(entry) == name]
     if not entries:

@@ -20,7 +20,7 @@ SIZE = 96
 def shown_nodes(
     graph: Graph, seed: int, evaluator: Evaluator, renderer: Renderer, token: Token | None = None
 ) -> dict[str, Shown]:
-    """What each node of a graph gives for its first batch.
+    """Results of each node for the first batch of a graph.
 
     Raises
     ------

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -194,7 +195,6 @@ def _source(arrays: Any, layout: str) -> Any:
 
 def _main() -> None:
     """Compile everything, and end when the parent process ends."""
-    import threading
 
     def end_with_parent() -> None:
         sys.stdin.buffer.read()

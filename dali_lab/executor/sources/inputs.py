@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dali_lab.device.incoming import device_batch
+from dali_lab.device.interface import Device
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError, OperatorError, SampleError, as_ours
 from dali_lab.model.incoming import checked_batch, incoming_batch
 from dali_lab.model.user_code import user_stacklevel
 from dali_lab.schema.external import External, Request
 from dali_lab.schema.source import Draw, FeedQueue, Source
-
-if TYPE_CHECKING:
-    from dali_lab.device.interface import Device
-
 
 Drawn = tuple[Sequence[Batch], dict[int, SampleError]]
 

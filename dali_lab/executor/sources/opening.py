@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from dali_lab.device.interface import Device
 from dali_lab.executor.plan import Step
 from dali_lab.executor.sources.inputs import FedInput, PythonInput
 from dali_lab.model.errors import DaliLabError
@@ -13,7 +14,6 @@ from dali_lab.schema.operator import Operator
 from dali_lab.schema.source import Source
 
 if TYPE_CHECKING:
-    from dali_lab.device.interface import Device
     from dali_lab.executor.settings import Settings
     from dali_lab.executor.sources.workers import WorkerPool
 

@@ -45,7 +45,7 @@ _STYLE = """
 
 @dataclass(frozen=True)
 class Shown:
-    """What a node gave for a batch.
+    """Results of a node for a batch.
 
     Attributes
     ----------

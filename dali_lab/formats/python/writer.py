@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import keyword
 import re
 import textwrap
@@ -270,8 +271,6 @@ def settings_without_place(graph: Graph) -> list[str]:
 
 
 def _dali_settings() -> Sequence[str]:
-    import inspect
-
     from dali_lab.pipeline.pipeline import Pipeline
 
     return [key for key in inspect.signature(Pipeline.__init__).parameters if key not in ("self", *_OWN_SETTINGS)]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dali_lab.gallery.samples import photographs
+
 CLASSES = ("background", "person", "cat", "cup", "saucer", "motorcycle", "helmet", "rocket", "wheel", "spoon")
 
 _Points = tuple[tuple[float, float], ...]
@@ -67,8 +69,6 @@ _ANNOTATIONS: dict[str, tuple[_Boxes, _Points, _Outlines]] = {
 def write(folder: Path) -> None:
     """Write the photographs with what belongs to them into a folder."""
     from PIL import Image, ImageDraw
-
-    from dali_lab.gallery.samples import photographs
 
     root = photographs()
     for number, (path, (boxes, points, outlines)) in enumerate(_ANNOTATIONS.items()):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.gallery.samples import photographs
 from dali_lab.model.errors import DaliLabError
 
 SIZE = (320, 240)
@@ -49,8 +50,6 @@ def write(folder: Path) -> None:
     except ImportError:
         raise DaliLabError("the sample videos are written by PyAV: pip install 'dali-lab[video]'") from None
     from PIL import Image
-
-    from dali_lab.gallery.samples import photographs
 
     root = photographs()
     for path, (first, last) in CLIPS.items():

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Listener
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from dali_lab.executor.bad_samples import BadSample
 from dali_lab.executor.sources.inputs import FedInput
 from dali_lab.interop.proxy.client import (
     BatchId,
@@ -29,9 +30,6 @@ from dali_lab.interop.pytorch.tensors import to_torch_tensor
 from dali_lab.model.errors import ArgumentTypeError, GraphError
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import find_operator
-
-if TYPE_CHECKING:
-    from dali_lab.executor.bad_samples import BadSample
 
 Request = tuple[BatchId, Mapping[str, list[Any]]]
 Outputs = tuple[Any, ...] | BaseException

@@ -7,8 +7,14 @@ from typing import Any
 from dali_lab.kernels.arrays import Integer
 from dali_lab.kernels.cpu.memory import part
 
-BORDERS = {"constant": 0, "replicate": 1, "reflect": 2, "wrap": 3, "reflect_101": 4}
-"""Outside there is nothing, the edge, the picture mirrored with its edge, repeated, or mirrored without the edge."""
+BORDERS = {
+    "constant": 0, "replicate": 1, "clamp": 1, "reflect": 2, "reflect_1001": 2, "wrap": 3, "reflect_101": 4,
+}  # fmt: skip
+"""Outside there is nothing, the edge, the picture mirrored with its edge, repeated, or mirrored without the edge.
+
+The enumeration in ``common.cuh`` has the same numbers.
+"""
+REFLECT_101 = BORDERS["reflect_101"]
 
 
 @part

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.arrays import Array, Integer, Real
+from dali_lab.kernels.cpu.borders import REFLECT_101, place_of
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part, rows
 
 like_bytes = like(np.uint8)
@@ -65,18 +66,6 @@ def _from_lab(pixels: Array, luminance: Array, cubed: Array, level: Array) -> No
         pixels[at + np.uintp(2)] = level[np.uintp(_clamp(_descale(_mixed(217, x, -836, y, 4715, z), 14), 0, 4095))]
 
 
-@inner_part
-def _mirrored(index: int, size: int) -> Any:
-    """The element that stands at `index` where an axis is continued, mirrored about its last element."""
-    if index < size:
-        return index
-    if size == 1:
-        return 0
-    period = 2 * size - 2
-    place = index % period
-    return place if place < size else period - place
-
-
 @part
 def _level_table(counts: Array, pixels: int, limit: int, out: Array) -> None:
     """The new level of each level of a tile.
@@ -115,7 +104,7 @@ def _equalise(
         limit = int(wanted) if 1 <= wanted < _TOO_MUCH else 1
     places = np.empty(tile_width * across, np.int64)
     for x in range(places.shape[0]):
-        places[x] = _mirrored(x, width) * channels + first
+        places[x] = place_of(x, width, REFLECT_101) * channels + first
     tables = np.empty((down, across * 256), np.uint8)
     counts = np.empty(256, np.int32)
     for tile_row in range(down):
@@ -123,7 +112,7 @@ def _equalise(
             counts[:] = 0
             begin = tile_column * tile_width
             for y in range(tile_row * tile_height, (tile_row + 1) * tile_height):
-                line = _mirrored(y, height) * width * channels
+                line = place_of(y, height, REFLECT_101) * width * channels
                 for x in range(begin, begin + tile_width):
                     counts[np.uintp(source[np.uintp(line + places[np.uintp(x)])])] += np.int32(1)
             _level_table(counts, pixels, limit, tables[tile_row, tile_column * 256 : tile_column * 256 + 256])

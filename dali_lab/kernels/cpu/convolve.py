@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array, Real
 from dali_lab.kernels.cpu import background, color_plain
+from dali_lab.kernels.cpu.borders import REFLECT_101, place_of
 from dali_lab.kernels.cpu.convert import float_to_half, half_to_float, saturate
 from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.machine.pixel_vectors import BLOCK, sum_floats
@@ -23,16 +24,6 @@ _VECTORS = uses("vectors")
 _SCALE = np.float32(2.0**32)
 """Makes the least weight a normal number: processors take some hundred cycles for each product of others."""
 _PLAIN = {np.dtype(np.uint8), np.dtype(np.float32)}
-
-
-@part
-def reflected(index: int, size: int) -> Any:
-    """`index` brought into ``[0, size)`` by reflection at the first and the last element."""
-    if size == 1:
-        return 0
-    while index < 0 or index >= size:
-        index = -index if index < 0 else 2 * size - 2 - index
-    return index
 
 
 @part
@@ -64,8 +55,8 @@ def _across(
     radius = n // 2
     widen_row(source, like_src, at, line, radius * channels, width * channels)
     for k in range(radius):
-        left = (radius + reflected(k - radius, width)) * channels
-        right = (radius + reflected(width + k, width)) * channels
+        left = (radius + place_of(k - radius, width, REFLECT_101)) * channels
+        right = (radius + place_of(width + k, width, REFLECT_101)) * channels
         for c in range(channels):
             line[k * channels + c] = line[left + c]
             line[(radius + width + k) * channels + c] = line[right + c]
@@ -106,7 +97,7 @@ def _separable_halves(
                         goal = sums[first + at * inner : first + (at + 1) * inner]
                         goal[:] = 0
                         for k in range(n):
-                            place = first + reflected(at + k - n // 2, size) * inner
+                            place = first + place_of(at + k - n // 2, size, REFLECT_101) * inner
                             for c in range(inner):
                                 goal[c] += as_half(window[k] * values[place + c])
             inner *= size
@@ -146,7 +137,7 @@ def _separable(
             tags[:] = -1
             for y in range(height):
                 for k in range(ny):
-                    row = reflected(y + k - ny // 2, height)
+                    row = place_of(y + k - ny // 2, height, REFLECT_101)
                     slot = row % ny
                     if tags[slot] != row:
                         tags[slot] = row
@@ -155,7 +146,7 @@ def _separable(
                             offsets, ring, slot * pitch,
                         )  # fmt: skip
                 for k in range(ny):
-                    offsets[k] = (reflected(y + k - ny // 2, height) % ny) * pitch
+                    offsets[k] = (place_of(y + k - ny // 2, height, REFLECT_101) % ny) * pitch
                 to = (z * height + y) * pitch
                 _sum(ring, offsets, window_y, ny, slices, to if nz > 1 else 0, pitch)
                 if nz == 1:
@@ -167,7 +158,7 @@ def _separable(
             for z in range(depth):
                 for y in range(height):
                     for k in range(nz):
-                        offsets[k] = (reflected(z + k - nz // 2, depth) * height + y) * pitch
+                        offsets[k] = (place_of(z + k - nz // 2, depth, REFLECT_101) * height + y) * pitch
                     _sum(slices, offsets, windows[i, 0], nz, row_out, 0, pitch)
                     to = (z * height + y) * pitch
                     goal = target[to : to + pitch]

@@ -18,9 +18,6 @@ from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 from dali_lab.kernels.cpu.resample_rows import widen_row
 
-_NAMES = {"reflect_1001": "reflect", "clamp": "replicate"}
-"""Borders that NVIDIA DALI calls otherwise here than elsewhere."""
-
 
 def lanes(src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike) -> int:
     """The elements of a vector in which OpenCV fuses products and sums; 0 where it does not."""
@@ -154,7 +151,7 @@ def correlate(
     """
     _correlate(
         rows(src), rows(dst), rows(shapes), rows(outs), rows(windows), rows(lengths), rows(anchors),
-        rows(fills, np.float32), BORDERS[_NAMES.get(border, border)],
+        rows(fills, np.float32), BORDERS[border],
         lanes(src_dtype, dst_dtype), np.dtype(dst_dtype).kind in "iu", like(src_dtype), like(dst_dtype),
         like(np.float32),
     )  # fmt: skip

@@ -15,6 +15,7 @@ import numpy as np
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import background, fourier_plain
+from dali_lab.kernels.cpu.borders import REFLECT_101, place_of
 from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.machine.fourier_vectors import (
     ELEMENT,
@@ -49,16 +50,6 @@ def _tables(size: int) -> tuple[Array, Array]:
 
 
 @part
-def reflected(index: int, size: int) -> Any:
-    """`index` brought into ``[0, size)`` by reflection at the first and the last element."""
-    if size == 1:
-        return 0
-    period = 2 * (size - 1)
-    index = index % period
-    return index if index < size else period - index
-
-
-@part
 def _copy_window(x: Array, start: int, reflect: bool, line: Array) -> None:
     """A window that reaches beyond the ends of a sound: what is there, and reflections or zeros."""
     for k in range(line.shape[0]):
@@ -66,7 +57,7 @@ def _copy_window(x: Array, start: int, reflect: bool, line: Array) -> None:
         if 0 <= at < x.shape[0]:
             line[k] = x[at]
         elif reflect:
-            line[k] = x[reflected(at, x.shape[0])]
+            line[k] = x[place_of(at, x.shape[0], REFLECT_101)]
         else:
             line[k] = 0
 

@@ -5,7 +5,6 @@ NumPy has vectors of its own for most of them, which are faster and differ in th
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import sys
 from functools import cache
@@ -17,11 +16,24 @@ from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.machine.emission import has
 from dali_lab.kernels.cpu.machine.foreign import call_with_float, call_with_two_floats
-from dali_lab.kernels.cpu.machine.logarithm_vectors import COEFFICIENTS, ENTRIES, SIZE, START
+from dali_lab.kernels.cpu.machine.logarithm_vectors import COEFFICIENTS, ENTRIES, START
 from dali_lab.kernels.cpu.memory import kernel
 
-_ONE = 9
-"""The entry of the library's table for numbers about 1."""
+_LOG2 = np.array((
+    1.398907162146528, 1.3403141896637998, 1.286432210124115, 1.2367150214269895, 1.1906977166711752,
+    1.1479821020556429, 1.1082251448272158, 1.0711297413057381, 1.036437278977283, 1.0,
+    0.9492859795739057, 0.8951049428609004, 0.8476821620351103, 0.8050314851692001, 0.7664671008843108,
+    0.731428603316328,
+    -0.48430022186289673, -0.42257122959194704, -0.3633754347673556, -0.30651309567405577, -0.25180720160537634,
+    -0.19910014943794563, -0.14825100623281615, -0.09913323807318392, -0.051632812977629436, 0.0,
+    0.07508531937943004, 0.15987125980713107, 0.2384046664317681, 0.31288288605863257, 0.38370422656453185,
+    0.451211048935815,
+    -0.36051725506874704, 0.4811247078767291, -0.7213476299867769, 1.4426950186867042,
+))  # fmt: skip
+"""Sixteen inverses, the logarithms of their reciprocals, and four coefficients of a polynomial for the rest.
+
+They are those of ``log2f`` in Arm's optimized routines, which glibc and musl have.
+"""
 
 
 @kernel
@@ -82,33 +94,22 @@ def apply(name: str, values: Array, other: Array | None = None) -> bool:
 
 @cache
 def log2_table() -> Array:
-    """The numbers in the C library from which its ``log2f`` is computed; none where the library has another way.
+    """The numbers from which the C library computes ``log2f``; none where it has another way.
 
-    glibc and musl have the way of Arm's optimized routines. A positive number is ``2**k * z``, where ``z`` belongs to
-    one of sixteen entries: an inverse, and the logarithm of what it is the inverse of. Four coefficients of a
-    polynomial for the rest come after these. They are looked for in the library's file, and tried.
+    A positive number is ``2**k * z``, where ``z`` belongs to one of sixteen entries.
 
     Returns
     -------
     Array
         ``float64``: the inverses, the logarithms and the coefficients.
     """
-    none = np.empty(0)
     function = _function("log2", "f4")
-    if function is None or not (uses("libraries") and uses("vectors") and has("fma")):
-        return none
-    values = np.arange(1 << 23, 255 << 23, 1040001).astype(np.int32).view(np.float32)
-    expected = np.array([function[0](ctypes.c_float(value)) for value in values.tolist()], np.float32)
-    with contextlib.suppress(OSError, ValueError):
-        doubles = np.frombuffer(_file_of(address("log2", "f4") or 0), np.float64)
-        for place in np.flatnonzero((doubles[:-1] == 1) & (doubles[1:] == 0)).tolist():
-            found = doubles[max(0, place - 2 * _ONE) :][:SIZE]
-            if len(found) < SIZE:
-                continue
-            table = np.concatenate([found[0:COEFFICIENTS:2], found[1:COEFFICIENTS:2], found[COEFFICIENTS:]])
-            if np.array_equal(_log2(values, table), expected):
-                return table
-    return none
+    if function is not None and uses("libraries") and uses("vectors") and has("fma"):
+        values = np.arange(1 << 23, 255 << 23, 1040001).astype(np.int32).view(np.float32)
+        expected = np.array([function[0](ctypes.c_float(value)) for value in values.tolist()], np.float32)
+        if np.array_equal(_log2(values, _LOG2), expected):
+            return _LOG2
+    return np.empty(0)
 
 
 def _log2(values: Array, table: Array) -> Array:
@@ -121,16 +122,3 @@ def _log2(values: Array, table: Array) -> Array:
         r = (bits - (exponent << 23)).astype(np.int32).view(np.float32) * table[entry] - 1
         low = d * r + (table[ENTRIES + entry] + exponent)
         return np.asarray(((a * (r * r) + (b * r + c)) * (r * r) + low).astype(np.float32))
-
-
-def _file_of(place: int) -> bytes:
-    """The content of the file that is mapped at an address, in whole words of 64 bits."""
-    with open("/proc/self/maps") as maps:
-        for line in maps:
-            span, *_, name = line.split(maxsplit=5)
-            begin, _, end = span.partition("-")
-            if int(begin, 16) <= place < int(end, 16):
-                with open(name.strip(), "rb") as file:
-                    content = file.read()
-                return content[: len(content) // 8 * 8]
-    return b""

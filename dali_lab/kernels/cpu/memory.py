@@ -40,7 +40,6 @@ _SHARED_PARTS = (
     "borders.py",
     "convert.py",
     "extremes.py",
-    "fourier.py",
     "header_table.py",
     "machine",
     "philox.py",

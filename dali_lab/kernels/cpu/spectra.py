@@ -11,7 +11,7 @@ import numpy as np
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import audio_plain, background
-from dali_lab.kernels.cpu.fourier import reflected
+from dali_lab.kernels.cpu.borders import REFLECT_101, place_of
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 from dali_lab.model import extras
 
@@ -48,7 +48,7 @@ def windows(
                     if 0 <= at < n:
                         line[k] = window[k] * x[at]
                     elif reflect:
-                        line[k] = window[k] * x[reflected(at, n)]
+                        line[k] = window[k] * x[place_of(at, n, REFLECT_101)]
                     else:
                         line[k] = 0
             line[size:] = 0

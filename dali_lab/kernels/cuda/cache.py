@@ -25,7 +25,7 @@ def place(suffix: str, *parts: str) -> Path:
 
 
 def store(path: Path, data: bytes) -> None:
-    """Write a file at once or not at all, whoever else writes it; without the cache where it cannot be written."""
+    """Write a file atomically, also beside other writers; without the cache where it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.convolve import gaussian_windows
-from dali_lab.kernels.cuda.kernel import NUMBERS, THREADS, Kernel, launches
+from dali_lab.kernels.cuda.kernel import NUMBERS, THREADS, Kernel, launches, stated
 from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.model.dtypes import FLOAT, FLOAT16, numpy_dtype
 
@@ -21,7 +21,7 @@ CONVOLVE_AXIS = Kernel(
     sample=("u8 data out window", "i8 total inner", "i4 length taps"),
     types=(_TYPES, _TYPES),
 )
-_COLUMNS, _LINES = 64, 32
+_COLUMNS, _LINES = stated("convolve.cu", "COLUMNS"), stated("convolve.cu", "LINES")
 _ROWS = (48, 128)
 """Rows of a tile with what a window reaches beyond it: 12 and 32 KiB of shared memory, windows up to 17 and 97 rows."""
 CONVOLVE_PLANE = Kernel(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,13 @@ THREADS = 256
 """Threads of a block."""
 MOST = 2**31 - 1
 """The largest extent."""
+
+
+def stated(file: str, name: str) -> int:
+    """A number that an enumeration of a file in this folder states, such as the width of a tile."""
+    found = re.search(rf"\b{name} = (\d+)", (HERE / file).read_text())
+    assert found is not None, f"{file} does not state {name}"
+    return int(found[1])
 
 
 class Structure:
@@ -352,8 +361,6 @@ KERNELS: list[Kernel] = []
 
 def all_kernels() -> list[Kernel]:
     """Every kernel there is: imports all modules of this folder."""
-    import importlib
-
     for path in sorted(HERE.glob("*.cu")):
         importlib.import_module(f"dali_lab.kernels.cuda.{path.stem}")
     return list(KERNELS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dali_lab.kernels.arrays import Array
+from dali_lab.kernels.cpu.borders import BORDERS
 from dali_lab.kernels.cpu.morphology import pictures
-from dali_lab.kernels.cuda.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.model.dtypes import numpy_dtype
 

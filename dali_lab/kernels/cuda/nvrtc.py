@@ -199,7 +199,7 @@ def cubin(variant: Variant, architecture: str) -> bytes:
 
 
 def compiled_again(variant: Variant, architecture: str) -> bytes:
-    """As :func:`cubin`, whatever is on disk, which it replaces."""
+    """Compile as :func:`cubin` does, and replace the file on disk."""
     made = compile_text(variant.device_source(), architecture, variant.label)
     cache.store(_kept(variant, architecture), made.code)
     return made.code

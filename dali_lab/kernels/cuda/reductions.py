@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.kernels.arrays import Array, Number
 from dali_lab.kernels.cuda.copy import AXES, padded
-from dali_lab.kernels.cuda.kernel import MOST, NUMBERS, THREADS, Kernel, launches
+from dali_lab.kernels.cuda.kernel import MOST, NUMBERS, THREADS, Kernel, launches, stated
 from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT64, INT64, UINT64, numpy_dtype
@@ -22,7 +22,7 @@ _LEAST_WORK = 64
 """Elements that a thread should have to add before another one helps."""
 _MOST_PARTS = 4096
 """Parts of all outputs of a sample."""
-_FEW_PARTS = 16
+_FEW_PARTS = stated("reductions.cu", "FEW_PARTS")
 _WORTH_A_BREAST = 8
 
 REDUCE_PART = Kernel(

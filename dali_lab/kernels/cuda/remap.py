@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
-from dali_lab.kernels.cuda.borders import BORDERS
+from dali_lab.kernels.cpu.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.kernels.cuda.pictures import MOVED, moved

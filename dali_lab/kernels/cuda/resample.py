@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
-from dali_lab.kernels.cuda.kernel import THREADS, Kernel, Structure, launches
+from dali_lab.kernels.cuda.kernel import THREADS, Kernel, Structure, launches, stated
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cpu.normalize import Resized
     from dali_lab.kernels.cuda.launching import Launcher
 
 _TYPES = ("u1", "i1", "i2", "u2", "f2", "f4")
-_COLUMNS, _LINES = 32, 8
+_COLUMNS, _LINES = stated("resample.cu", "COLUMNS"), stated("resample.cu", "LINES")
 
 AXIS = Structure("ResampleAxis", ("i4 nearest base entries taps size first", "f4 scale anchor origin step"))
 HALVES = Structure("ResampleHalves", ("i4 kind low high width",))

@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.arrays import Array
-from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.kernels.cuda.kernel import Kernel, launches, stated
 from dali_lab.kernels.cuda.launching import Launcher
 from dali_lab.kernels.cuda.pictures import MOVED, moved
 
 _TYPES = ("u1", "i2", "u2", "i4", "f4")
-_SPAN = 8
+_SPAN = stated("warp.cu", "SPAN")
 """Pixels of a row that a thread computes."""
 
 WARP_IMAGE = Kernel(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.video_index import FrameIndex, Numbers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
@@ -80,8 +81,6 @@ def filled(out: npt.NDArray[Any], wanted: Numbers, color: tuple[int, ...]) -> tu
 @contextlib.contextmanager
 def named(call: Call, sample: int, source: str | None) -> Iterator[None]:
     """Make errors of the codec and its libraries name the sample and its file."""
-    from dali_lab.codecs.encoded import CodecError
-
     try:
         yield
     except DaliLabError:

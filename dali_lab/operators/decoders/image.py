@@ -17,7 +17,7 @@ from dali_lab.codecs.job import Job
 from dali_lab.codecs.plan import GPU, LIBJPEG, Wanted
 from dali_lab.kernels.cpu.header_table import ORIENTATION
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import ANY_DATA, BGR, BOOL, GRAY, RGB, UINT8, YCbCr, numpy_dtype
+from dali_lab.model.dtypes import ANY_DATA, BGR, BOOL, FLOAT, GRAY, RGB, UINT8, UINT16, YCbCr, numpy_dtype
 from dali_lab.model.errors import DaliLabError
 from dali_lab.model.undecoded import Undecoded
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, integer, register, string
@@ -342,8 +342,6 @@ class Image(ImageDecoder):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        from dali_lab.model.dtypes import BGR, FLOAT, UINT16, YCbCr
-
         files = (sample_files(),)
         yield Case(files)
         yield Case(files, {"output_type": BGR})

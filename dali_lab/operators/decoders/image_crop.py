@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import GRAY
 from dali_lab.operators.decoders.image import DECODING, ImageDecoder, sample_files
 from dali_lab.operators.geometry.windows import CROP, CROPPING, ROUNDING, crop_windows, within
 from dali_lab.schema import Call, Case, ErrorCase, PerSample, register
@@ -47,8 +48,6 @@ class ImageCrop(ImageDecoder):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        from dali_lab.model.dtypes import GRAY
-
         files = (sample_files(),)
         yield Case(files, {"crop": (20, 16)})
         yield Case(files, {"crop_h": 11.0, "crop_w": 13.0, "crop_pos_x": 0.13, "crop_pos_y": 0.77})

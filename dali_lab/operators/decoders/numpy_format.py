@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs.encoded import CodecError
-from dali_lab.model.dtypes import DALIDataType, to_dali_type
+from dali_lab.model.dtypes import DALIDataType, numpy_dtype, to_dali_type
 
 MAGIC = b"\x93NUMPY"
 START = 12
@@ -54,8 +54,6 @@ class NumpyHeader(NamedTuple):
     @property
     def nbytes(self) -> int:
         """Bytes of the elements."""
-        from dali_lab.model.dtypes import numpy_dtype
-
         return math.prod(self.shape) * numpy_dtype(self.dtype).itemsize
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.codecs.encoded import CodecError
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import SampleError
@@ -122,7 +123,6 @@ class VideoSource(Source):
 
     def _begin(self) -> None:
         """Open the next video that was fed."""
-        from dali_lab.codecs.encoded import CodecError
         from dali_lab.codecs.video import Video
 
         batch = self._fed.take(wait=self._operator.value("blocking"))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import FLOAT, INT16, INTERP_LINEAR, UINT8, UINT16, DALIDataType
+from dali_lab.model.dtypes import FLOAT, INT16, INTERP_LINEAR, UINT8, UINT16, DALIDataType, numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Arg, Call, Input, Needs, OneOf, Operator, Output, choice, flag, integer, number, numbers
 
@@ -318,6 +318,4 @@ def extents_of(images: Batch) -> npt.NDArray[np.int64]:
 
 
 def _numpy(dtype: DALIDataType) -> Any:
-    from dali_lab.model.dtypes import numpy_dtype
-
     return numpy_dtype(dtype)

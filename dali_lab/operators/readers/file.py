@@ -12,8 +12,8 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT32
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, FileList, find_files, matcher
-from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
-from dali_lab.operators.readers.look_ahead import RemoteRows
+from dali_lab.operators.readers.file_readers import WholeFileReader
+from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER
 from dali_lab.operators.readers.whole_files import Paths, read_files
 from dali_lab.schema import Call, Output, flag, integers, register, string, strings
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @register
-class File(ListReader):
+class File(WholeFileReader):
     """Reads files and their labels.
 
     Files come from the sub-folders of `file_root`, whose order gives the labels, from a `file_list` with a path and a
@@ -82,12 +82,8 @@ class File(ListReader):
                 )
         super().verify(values, connected, inputs)
 
-    def setup(self) -> None:
-        self._files: FileList | None = None
-        self._paths: Paths | None = None
-
     def load(self) -> int:
-        self._files = find_files(
+        self._files: FileList = find_files(
             file_root=self.value("file_root"),
             file_list=self.value("file_list"),
             files=self.value("files"),
@@ -99,32 +95,19 @@ class File(ListReader):
         self._paths = Paths(self._files.paths)
         return len(self._files.paths)
 
-    def remote_rows(self) -> RemoteRows | None:
-        assert self._paths is not None
-        return self._paths.remote_rows()
-
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
-        assert self._files is not None
         return self._files.sources(rows)
 
     def labels(self) -> npt.NDArray[np.int64] | None:
-        assert self._files is not None
         return self._files.labels.astype(np.int64)
 
     def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
-        assert self._files is not None
-        assert self._paths is not None
         labels = self._files.labels[rows].tolist()
         return (f"{path}\0{label}" for path, label in zip(self._paths.full_names(rows), labels, strict=True))
-
-    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
-        assert self._paths is not None
-        return self._paths.states(rows)
 
     def unmatched(self) -> Iterable[Unmatched]:
         from dali_lab.operators.readers.unmatched import unlisted_files, unread_in_folders
 
-        assert self._paths is not None
         exact = self.value("case_sensitive_filter")
         if self.value("file_list") is not None:
             match = matcher(self.value("file_filters"), exact)
@@ -137,8 +120,6 @@ class File(ListReader):
             yield from unread_in_folders(self.value("file_root"), match_folder, self._paths.names)
 
     def run(self, call: Call) -> tuple[Batch, ...]:
-        assert self._files is not None
-        assert self._paths is not None
         chosen = call.ticket[call.start : call.start + call.count]
         sources = self.sources(chosen)
         encoded = read_files(call, self._paths, chosen, sources)

@@ -19,8 +19,8 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT64, UINT8
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.audio import decode_sounds
-from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
-from dali_lab.operators.readers.look_ahead import RemoteRows
+from dali_lab.operators.readers.file_readers import WholeFileReader
+from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER
 from dali_lab.operators.readers.whole_files import Paths, read_files
 from dali_lab.schema import Arg, Call, Output, flag, number, register, strings
 from dali_lab.schema.arguments import REQUIRED
@@ -41,7 +41,7 @@ class Entry(NamedTuple):
 
 
 @register
-class NemoAsr(ListReader):
+class NemoAsr(WholeFileReader):
     """Reads sound and its transcripts for speech recognition, by manifests of NVIDIA NeMo.
 
     A manifest has a JSON object on each line: ``audio_filepath``, and if wanted ``offset`` and ``duration`` in seconds
@@ -115,12 +115,8 @@ class NemoAsr(ListReader):
     >>> sound, rate, text = fn.readers.nemo_asr(manifest_filepaths=["manifest.json"], sample_rate=16000, name="Reader")
     """
 
-    def setup(self) -> None:
-        self._entries: list[Entry] = []
-        self._paths: Paths | None = None
-
     def load(self) -> int:
-        self._entries = []
+        self._entries: list[Entry] = []
         low, high = (float(np.float32(self.value(name))) for name in ("min_duration", "max_duration"))
         for manifest in self.value("manifest_filepaths"):
             self._entries += read_manifest(manifest, low, high, read_text=self.value("read_text"))
@@ -137,10 +133,6 @@ class NemoAsr(ListReader):
         rest = {"sample_rate": Extent((), FLOAT), "text": Extent((-1,), UINT8), "index": Extent((1,), INT64)}
         return (sound, *(rest[output.name] for output in self.present_outputs(self.values)[1:]))
 
-    def remote_rows(self) -> RemoteRows | None:
-        assert self._paths is not None
-        return self._paths.remote_rows()
-
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         return tuple(self._entries[row].path for row in rows.tolist())
 
@@ -149,19 +141,13 @@ class NemoAsr(ListReader):
         return tuple(f"{each.path} at {each.offset:g} s" if each.offset > 0 else each.path for each in entries)
 
     def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
-        assert self._paths is not None
         entries = (self._entries[row][1:] for row in rows.tolist())
         return (f"{path}\0{entry}" for path, entry in zip(self._paths.full_names(rows), entries, strict=True))
-
-    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
-        assert self._paths is not None
-        return self._paths.states(rows)
 
     def unmatched(self) -> Iterable[Unmatched]:
         from dali_lab.operators.readers.file_list import matcher
         from dali_lab.operators.readers.unmatched import unlisted_files
 
-        assert self._paths is not None
         paths = self._paths.names
         endings = sorted({f"*{os.path.splitext(path)[1]}" for path in paths} - {"*"})
         if endings:
@@ -172,7 +158,6 @@ class NemoAsr(ListReader):
     def run(self, call: Call) -> tuple[Batch, ...]:
         from dali_lab.codecs.audio import peek_audio
 
-        assert self._paths is not None
         rows = call.ticket[call.start : call.start + call.count]
         entries = [self._entries[row] for row in rows.tolist()]
         data = read_files(call, self._paths, rows, self.sources(rows))

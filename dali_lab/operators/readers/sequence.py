@@ -59,13 +59,9 @@ class Sequence(ListReader):
         if values.get("image_type", DALIImageType.RGB) not in _CHANNELS:
             raise ArgumentError(f"must be one of {', '.join(kind.name for kind in _CHANNELS)}", argument="image_type")
 
-    def setup(self) -> None:
-        self._paths: Paths | None = None
-        self._frames: npt.NDArray[np.int64] = np.zeros((0, 0), np.int64)
-
     def load(self) -> int:
         streams = find_streams(self.value("file_root"))
-        self._paths = Paths([path for stream in streams for path in stream])
+        self._paths: Paths = Paths([path for stream in streams for path in stream])
         length, stride, step = self.value("sequence_length"), self.value("stride"), self.value("step")
         span = (length - 1) * stride + 1
         begin, parts = 0, []
@@ -79,7 +75,7 @@ class Sequence(ListReader):
                 f"'{self.value('file_root')}' has no sequence of {span} frames; the longest stream has {longest}",
                 "file_root",
             )
-        self._frames = starts[:, None] + stride * np.arange(length, dtype=np.int64)
+        self._frames: npt.NDArray[np.int64] = starts[:, None] + stride * np.arange(length, dtype=np.int64)
         return len(starts)
 
     def extents(self) -> tuple[Extent, ...]:
@@ -87,21 +83,17 @@ class Sequence(ListReader):
         return (Extent(shape, UINT8, "FHWC"),)
 
     def remote_rows(self) -> RemoteRows | None:
-        assert self._paths is not None
         return self._paths.remote_rows(lambda rows: self._frames[rows].reshape(-1))
 
     def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
-        assert self._paths is not None
         names = self._paths.full_names(self._frames[rows].reshape(-1))
         return ("\0".join(itertools.islice(names, self._frames.shape[1])) for _ in rows)
 
     def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
-        assert self._paths is not None
         states = self._paths.states(self._frames[rows].reshape(-1))
         return None if states is None else states.reshape(len(rows), -1)
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
-        assert self._paths is not None
         return tuple(self._paths.names[frame] for frame in self._frames[rows, 0].tolist())
 
     def run(self, call: Call) -> Batch:
@@ -110,7 +102,6 @@ class Sequence(ListReader):
         from dali_lab.codecs.job import Job
         from dali_lab.codecs.plan import Wanted
 
-        assert self._paths is not None
         length = self.value("sequence_length")
         frames = self._frames[call.ticket[call.start : call.start + call.count]].reshape(-1)
         names = tuple(self._paths.names[frame] for frame in frames.tolist())

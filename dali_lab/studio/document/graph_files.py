@@ -12,6 +12,7 @@ from dali_lab.formats.paths import placing, resolving
 from dali_lab.formats.python.programs import decoded
 from dali_lab.formats.registry import beginning
 from dali_lab.formats.secrets import refuse_secrets_in
+from dali_lab.gallery import load_entry
 from dali_lab.gallery.places import sample_folder
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.studio.document.graph_document import checked, of_graph, parsed, with_paths, written
@@ -68,8 +69,6 @@ def read_entry(folder: Path) -> tuple[str, Document]:
     DocumentError
         With the code ``unreadable``.
     """
-    from dali_lab.gallery import load_entry
-
     try:
         entry = load_entry(folder)
         return entry.title, of_graph(entry.over())

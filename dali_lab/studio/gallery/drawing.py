@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.formats import subgraphs, values
+from dali_lab.gallery import samples
 from dali_lab.gallery.entries import Entry, Overlay
 from dali_lab.gallery.places import ANNOTATED, PHOTOGRAPHS, places_in, with_annotated, with_pictures, with_places
 from dali_lab.gallery.samples.own import MOST_PICTURES, pictures_in
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.graph.seeds import graph_seeds
 from dali_lab.io.roots import Roots
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError, DaliLabError
@@ -54,8 +56,6 @@ class Photographs:
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        from dali_lab.gallery import samples
-
         self.own = folder is not None
         self.folder = samples.photographs() if folder is None else Path(folder).expanduser().absolute()
         if not self.folder.is_dir():
@@ -129,8 +129,6 @@ class Subject:
     @property
     def random(self) -> bool:
         """Whether another seed gives another picture."""
-        from dali_lab.graph.seeds import graph_seeds
-
         names = self.graph.ancestors(edge.node for edge in self.after)
         drawn = graph_seeds(self.graph, 1)
         return any(name in drawn and not find_operator(self.graph.nodes[name].op).source for name in names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import errno
 import socket
@@ -107,8 +108,6 @@ class AppServer:
         loop.stop()
 
     def _serve(self, sockets: list[socket.socket]) -> None:
-        import asyncio
-
         from tornado.ioloop import IOLoop
 
         asyncio.set_event_loop(asyncio.new_event_loop())

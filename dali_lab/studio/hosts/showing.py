@@ -14,7 +14,7 @@ from dali_lab.graph.graph import Graph
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError
 from dali_lab.pipeline.pipeline import Pipeline
-from dali_lab.studio.preview.pictures import Picture, eight_bits, encode, fitted, picture, planes
+from dali_lab.studio.preview.pictures import Picture, coloured_labels, eight_bits, encode, fitted, picture, planes
 from dali_lab.studio.preview.summaries import summary
 
 Array = npt.NDArray[Any]
@@ -246,8 +246,6 @@ def _caption(index: int, array: Array, labels: list[Any] | None, names: Sequence
 def _marked(frame: Array, boxes: Array | None, mask: Array | None) -> Array:
     """The picture with boxes drawn, and masks laid over it."""
     import cv2
-
-    from dali_lab.studio.preview.pictures import coloured_labels
 
     height, width = frame.shape[:2]
     result = np.ascontiguousarray(np.repeat(frame, 3, axis=2) if frame.shape[2] == 1 else frame[..., :3]).copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dali_lab import __version__
 from dali_lab.model.system import usable_cores
 from dali_lab.studio import catalogue as operators
 from dali_lab.studio.cluster import cluster_address
@@ -72,8 +73,6 @@ def ping(workspace: Workspace, request: Request, params: Empty) -> Waiting:
 
 
 def _greeting(workspace: Workspace) -> Hello:
-    from dali_lab import __version__
-
     with workspace.lock:
         opened, read_only = workspace.store.opened(), workspace.store.read_only
     capabilities = Capabilities(

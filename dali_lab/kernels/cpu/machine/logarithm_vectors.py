@@ -1,4 +1,4 @@
-"""Logarithms of float32 in vectors, by the numbers that :func:`dali_lab.kernels.cpu.libm.log2_table` finds."""
+"""Logarithms of float32 in vectors, by the numbers that :func:`dali_lab.kernels.cpu.libm.log2_table` gives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dali_lab.kernels.cpu.machine.emission import Builder, Value, called, emitte
 LANES = 8
 ENTRIES = 16
 COEFFICIENTS = 2 * ENTRIES
-SIZE = COEFFICIENTS + 4
 START = 0x3F330000
 """The bits of the smallest number of the first entry."""
 

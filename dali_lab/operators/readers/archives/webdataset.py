@@ -17,9 +17,9 @@ from dali_lab.operators.readers.archives import index
 from dali_lab.operators.readers.archives.index import Components, IndexFileError
 from dali_lab.operators.readers.archives.kept_index import components_of, for_each
 from dali_lab.operators.readers.archives.tar import TarError
+from dali_lab.operators.readers.file_readers import RangeReader, Rows
 from dali_lab.operators.readers.large_files import LargeFiles
-from dali_lab.operators.readers.list_reader import FILES_AFTER_EPOCH, READER, ListReader
-from dali_lab.operators.readers.look_ahead import RemoteRows
+from dali_lab.operators.readers.list_reader import FILES_AFTER_EPOCH, READER
 from dali_lab.schema import Arg, Call, Output, choice, flag, register, strings
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.ports import INTEGERS
@@ -32,7 +32,7 @@ _TYPES = (*INTEGERS, FLOAT16, FLOAT, FLOAT64)
 
 
 @register
-class Webdataset(ListReader):
+class Webdataset(RangeReader):
     """Reads samples from tar archives, as WebDataset has them: one output for each kind of file.
 
     Files that follow each other in an archive and have one name, but for what stands behind its first dot, are a
@@ -118,16 +118,16 @@ class Webdataset(ListReader):
             archives.append(np.full(rows.shape[1], number, np.int64))
             start += len(table.samples)
         self._chosen_of = np.ascontiguousarray(np.concatenate(chosen, axis=1))
-        self._archive_of = np.concatenate(archives)
+        self._file = np.concatenate(archives)
         # A file that is not there has neither place nor size, and stands at the end.
         none = np.zeros(1, np.int64)
         self._offsets = np.concatenate([*(table.offsets for table in tables), none])
         self._sizes = np.concatenate([*(table.sizes for table in tables), none])
         self._entries = [name for table in tables for name in table.names]
-        if not len(self._archive_of):
+        if not len(self._file):
             what = " has all of 'ext'" if self.value("missing_component_behavior") == "skip" else " is there"
             raise self.fail(f"no sample{what} in {', '.join(map(repr, self._names[:3]))}", "paths")
-        return len(self._archive_of)
+        return len(self._file)
 
     def _components(self, number: int) -> Components:
         """The files in an archive, by its index if there is one."""
@@ -191,25 +191,21 @@ class Webdataset(ListReader):
             stacklevel=2,
         )
 
-    def remote_rows(self) -> RemoteRows | None:
-        return self._files.remote_rows(
-            lambda rows: (
-                (self._archive_of[rows], self._offsets[chosen[rows]], self._sizes[chosen[rows]])
-                for chosen in self._chosen_of
-            )
-        )
+    def ranges(self, rows: Rows) -> list[tuple[Rows, Rows, Rows]]:
+        files = (chosen[rows] for chosen in self._chosen_of)
+        return [(self._file[rows], self._offsets[chosen], self._sizes[chosen]) for chosen in files]
 
     def files_of(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
-        return self._archive_of[rows], len(self._names)
+        return self._file[rows], len(self._names)
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
-        return tuple(self._names[archive] for archive in self._archive_of[rows].tolist())
+        return tuple(self._names[archive] for archive in self._file[rows].tolist())
 
     def sample_names(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """The place of the first file of each sample in its archive."""
         chosen = self._chosen_of[:, rows]
         first = chosen[(chosen >= 0).argmax(axis=0), np.arange(len(rows))]
-        return self._places(self._archive_of[rows], first)
+        return self._places(self._file[rows], first)
 
     def unmatched(self) -> Iterable[Unmatched]:
         from dali_lab.operators.readers.unmatched import unmatched
@@ -219,18 +215,12 @@ class Webdataset(ListReader):
             yield from unmatched("without_label", names, f"samples without a file '.{extension}'")
 
     def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
-        archives = self._archive_of[rows]
-        files = [chosen[rows] for chosen in self._chosen_of]
-        names = zip(*(self._places(archives, chosen) for chosen in files), strict=True)
-        ranges = [(archives, self._offsets[chosen], self._sizes[chosen]) for chosen in files]
-        return (f"{place}\0{name}" for place, name in zip(self._files.texts(ranges), names, strict=True))
-
-    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
-        return self._files.states(self._archive_of[rows])
+        names = zip(*(self._places(self._file[rows], chosen[rows]) for chosen in self._chosen_of), strict=True)
+        return (f"{place}\0{name}" for place, name in zip(super().places(rows), names, strict=True))
 
     def batch_sources(self, call: Call, output: int) -> tuple[str, ...]:
         rows = call.ticket[call.start : call.start + call.count]
-        return self._places(self._archive_of[rows], self._chosen_of[output][rows])
+        return self._places(self._file[rows], self._chosen_of[output][rows])
 
     def _places(self, archives: npt.NDArray[np.int64], files: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Archive, position and name of files; empty where there is none."""
@@ -242,7 +232,7 @@ class Webdataset(ListReader):
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         rows = call.ticket[call.start : call.start + call.count]
-        archives = self._archive_of[rows]
+        archives = self._file[rows]
         results = []
         for chosen, dtype in zip(self._chosen_of, self._dtypes, strict=True):
             places = chosen[rows]

@@ -74,23 +74,18 @@ class Fits(ListReader):
         if dtypes is not None and len(dtypes) != count:
             raise ArgumentError(f"has {len(dtypes)} types for {count} outputs", argument="dtypes")
 
-    def setup(self) -> None:
-        self._files: FileList | None = None
-
     def load(self) -> int:
-        self._files = find_unlabelled(
+        self._files: FileList = find_unlabelled(
             self.value("file_root"), self.value("file_list"), self.value("files"), self.value("file_filter")
         )
         return len(self._files.paths)
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
-        assert self._files is not None
         return self._files.sources(rows)
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         from dali_lab.operators.readers.arrays.fits_images import FitsError, read_image
 
-        assert self._files is not None
         rows = call.ticket[call.start : call.start + call.count]
         sources = self.sources(rows)
         outputs = []

@@ -63,35 +63,27 @@ class Numpy(ListReader):
         super().verify(values, connected, inputs)
         verify_region(values, connected)
 
-    def setup(self) -> None:
-        self._files: FileList | None = None
-        self._arrays: ArrayFiles | None = None
-
     def load(self) -> int:
-        self._files = find_unlabelled(
+        self._files: FileList = find_unlabelled(
             self.value("file_root"), self.value("file_list"), self.value("files"), self.value("file_filter")
         )
-        self._arrays = ArrayFiles(self._files.paths, self.value("cache_header_information"), not wants_region(self))
+        kept = self.value("cache_header_information")
+        self._arrays: ArrayFiles = ArrayFiles(self._files.paths, kept, not wants_region(self))
         return len(self._files.paths)
 
     def remote_rows(self) -> RemoteRows | None:
-        assert self._arrays is not None
         return self._arrays.remote_rows()
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
-        assert self._files is not None
         return self._files.sources(rows)
 
     def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
-        assert self._arrays is not None
         return self._arrays.paths.full_names(rows)
 
     def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
-        assert self._arrays is not None
         return self._arrays.paths.states(rows)
 
     def run(self, call: Call) -> Batch:
-        assert self._arrays is not None
         rows = call.ticket[call.start : call.start + call.count]
         sources = self.sources(rows)
         if self.value("_rows"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,10 +15,10 @@ from dali_lab.io.locations import is_remote, join
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import to_dali_type
 from dali_lab.model.errors import ArgumentError
+from dali_lab.operators.readers.file_readers import RangeReader, Rows
 from dali_lab.operators.readers.large_files import LargeFiles
-from dali_lab.operators.readers.list_reader import ListReader, check_alike
+from dali_lab.operators.readers.list_reader import check_alike
 from dali_lab.operators.readers.lmdb.index import LmdbError, find_entries
-from dali_lab.operators.readers.look_ahead import RemoteRows
 from dali_lab.schema import Call, strings
 from dali_lab.schema.arguments import REQUIRED
 
@@ -37,7 +37,7 @@ class ForeignRecordError(ValueError):
     """A record whose content is not of the expected form."""
 
 
-class LmdbReader(ListReader):
+class LmdbReader(RangeReader):
     """A reader whose samples are messages of protocol buffers in LMDB files.
 
     Samples come in the order of their keys, file after file.
@@ -59,12 +59,8 @@ class LmdbReader(ListReader):
             If it holds something else.
         """
 
-    def setup(self) -> None:
-        self._paths: Sequence[str] = ()
-        self._files: LargeFiles | None = None
-
     def load(self) -> int:
-        self._paths = self.value("path")
+        self._paths: Sequence[str] = self.value("path")
         names = [join(path, "data.mdb") if _is_folder(path) else path for path in self._paths]
         self._files = LargeFiles(names, "path")
         found = []
@@ -79,17 +75,11 @@ class LmdbReader(ListReader):
         if not sum(counts):
             raise ArgumentError(f"there are no entries in {', '.join(names)}", argument="path")
         self._file = np.repeat(np.arange(len(names)), counts)
-        self._keys, self._key_sizes, self._values, self._sizes = map(np.concatenate, zip(*found, strict=True))
+        self._keys, self._key_sizes, self._offsets, self._sizes = map(np.concatenate, zip(*found, strict=True))
         return sum(counts)
 
-    def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
-        assert self._files is not None
-        ranges = [(self._file[rows], self._values[rows], self._sizes[rows])]
-        return self._files.texts([(self._file[rows], self._keys[rows], self._key_sizes[rows]), *ranges])
-
-    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
-        assert self._files is not None
-        return self._files.states(self._file[rows])
+    def ranges(self, rows: Rows) -> list[tuple[Rows, Rows, Rows]]:
+        return [(self._file[rows], self._keys[rows], self._key_sizes[rows]), *super().ranges(rows)]
 
     def batch_sources(self, call: Call, output: int) -> tuple[str, ...]:
         if output or not self.value("image_available"):
@@ -97,11 +87,10 @@ class LmdbReader(ListReader):
         return self._with_keys(call, call.ticket[call.start : call.start + call.count])
 
     def run(self, call: Call) -> tuple[Batch, ...]:
-        assert self._files is not None
         rows = call.ticket[call.start : call.start + call.count]
         files = self._file[rows]
         sources = self._with_keys(call, rows)
-        records = self._files.read(call, files, self._values[rows], self._sizes[rows], sources)
+        records = self._files.read(call, files, self._offsets[rows], self._sizes[rows], sources)
         samples: list[Columns] = []
         for index, record in enumerate(records.arrays()):
             try:
@@ -115,27 +104,16 @@ class LmdbReader(ListReader):
             for output in range(self.output_count(self.values))
         )
 
-    def remote_rows(self) -> RemoteRows | None:
-        assert self._files is not None
-        return self._files.remote_rows(
-            lambda rows: (
-                (self._file[rows], self._keys[rows], self._key_sizes[rows]),
-                (self._file[rows], self._values[rows], self._sizes[rows]),
-            )
-        )
-
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         return tuple(self._paths[file] for file in self._file[rows].tolist())
 
     def sample_names(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
-        assert self._files is not None
         files = self._file[rows]
         keys = self._files.pieces(files, self._keys[rows], self._key_sizes[rows])
         return tuple(map(_entry_name, map(self._paths.__getitem__, files.tolist()), keys))
 
     def _with_keys(self, call: Call, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Path and key of each entry, as NVIDIA DALI writes them."""
-        assert self._files is not None
         files = self._file[rows]
         paths = [self._paths[file] for file in files.tolist()]
         keys = self._files.read(call, files, self._keys[rows], self._key_sizes[rows], paths).arrays()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,9 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, UINT8
 from dali_lab.model.errors import ArgumentError
+from dali_lab.operators.readers.file_readers import RecordReader
 from dali_lab.operators.readers.large_files import LargeFiles
-from dali_lab.operators.readers.list_reader import FILES_AFTER_EPOCH, READER, ListReader
-from dali_lab.operators.readers.look_ahead import RemoteRows
+from dali_lab.operators.readers.list_reader import FILES_AFTER_EPOCH, READER
 from dali_lab.operators.readers.records.index import read_index
 from dali_lab.schema import Call, Output, register, strings
 from dali_lab.schema.arguments import REQUIRED
@@ -33,7 +32,7 @@ _LABEL = 12
 
 
 @register
-class MXNet(ListReader):
+class MXNet(RecordReader):
     """Reads pictures and labels from RecordIO files of MXNet.
 
     An index file says where records begin, counted through all files. Its lines have a number and a position; records
@@ -59,16 +58,14 @@ class MXNet(ListReader):
     )
     example = '>>> encoded, labels = fn.readers.mxnet(path="train.rec", index_path="train.idx", name="Reader")'
 
-    def setup(self) -> None:
-        self._files: LargeFiles | None = None
-
     def load(self) -> int:
         paths, indices = self.value("path"), self.value("index_path")
         if not paths:
             raise ArgumentError("is an empty list", argument="path")
         if len(indices) != 1:
             raise ArgumentError(f"takes one file, got {len(indices)}", argument="index_path")
-        files = LargeFiles(paths, "path", ahead=self.value("read_ahead"))
+        self._names = paths
+        self._files = files = LargeFiles(paths, "path", ahead=self.value("read_ahead"))
         try:
             starts = np.sort(read_index(indices[0])[:, 1])
         except OSError as error:
@@ -89,34 +86,12 @@ class MXNet(ListReader):
         self._file = np.searchsorted(ends, starts, side="right")
         self._offsets = starts - (ends - files.lengths)[self._file]
         self._sizes = sizes
-        self._files = files
         return len(starts)
-
-    def remote_rows(self) -> RemoteRows | None:
-        assert self._files is not None
-        return self._files.remote_rows(lambda rows: [(self._file[rows], self._offsets[rows], self._sizes[rows])])
-
-    def files_of(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
-        return self._file[rows], len(self.value("path"))
-
-    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
-        paths = self.value("path")
-        places = zip(self._file[rows].tolist(), self._offsets[rows].tolist(), strict=True)
-        return tuple(f"{paths[number]} at index {offset}" for number, offset in places)
-
-    def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
-        assert self._files is not None
-        return self._files.texts([(self._file[rows], self._offsets[rows], self._sizes[rows])])
-
-    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
-        assert self._files is not None
-        return self._files.states(self._file[rows])
 
     def batch_sources(self, call: Call, output: int) -> tuple[str, ...]:
         return () if output else self.source_names(call)
 
     def run(self, call: Call) -> tuple[Batch, ...]:
-        assert self._files is not None
         rows = call.ticket[call.start : call.start + call.count]
         file, offsets, sizes = self._file[rows], self._offsets[rows], self._sizes[rows]
         sources = self.sources(rows)
@@ -148,7 +123,6 @@ class MXNet(ListReader):
         self, call: Call, file: Table, offsets: Table, sizes: Table, sources: tuple[str, ...]
     ) -> npt.NDArray[Any]:
         """The headers of the records."""
-        assert self._files is not None
         short = sizes < _HEADER.itemsize
         if short.any():
             raise self._damaged(call, int(short.argmax()), sources, "its index leaves it no room")

@@ -14,9 +14,9 @@ from dali_lab.model import features as tfrecord
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT64, UINT8
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
+from dali_lab.operators.readers.file_readers import RecordReader
 from dali_lab.operators.readers.large_files import LargeFiles
-from dali_lab.operators.readers.list_reader import FILES_AFTER_EPOCH, READER, ListReader
-from dali_lab.operators.readers.look_ahead import RemoteRows
+from dali_lab.operators.readers.list_reader import FILES_AFTER_EPOCH, READER
 from dali_lab.operators.readers.records.index import FRAME, read_index
 from dali_lab.schema import Arg, Call, Output, flag, register, strings
 from dali_lab.schema.arguments import REQUIRED
@@ -38,7 +38,7 @@ class FeatureArg(Arg):
 
 
 @register
-class TFRecord(ListReader):
+class TFRecord(RecordReader):
     """Reads features from TFRecord files. The result is a dictionary with an output for each of `features`.
 
     >>> import dali_lab.tfrecord as tfrec
@@ -148,7 +148,7 @@ class TFRecord(ListReader):
 
     def load(self) -> int:
         self._told: set[int] = set()
-        self._names: tuple[str, ...] = self.value("path")
+        self._names = self.value("path")
         self._features: tuple[tfrecord.Feature, ...] = self.value("features")
         self._files = LargeFiles(self._names, "path", ahead=self.value("read_ahead"))
         tables = []
@@ -157,9 +157,9 @@ class TFRecord(ListReader):
                 tables.append(read_index(path))
             except OSError as error:
                 raise self.fail(f"cannot read '{path}': {error.strerror or error}", "index_path") from error
-        self._file_of = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+        self._file = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         self._offsets, self._sizes = np.ascontiguousarray(np.concatenate(tables).T)
-        if not len(self._file_of):
+        if not len(self._file):
             raise self.fail(f"no records are in {', '.join(map(repr, self.value('index_path')[:3]))}", "index_path")
         encoded = [name.encode("utf-8", "surrogateescape") for name in self.value("feature_names")]
         self._letters = np.frombuffer(b"".join(encoded) + b"\0", np.uint8).copy()
@@ -169,30 +169,14 @@ class TFRecord(ListReader):
             np.frombuffer(str(feature.default).encode("utf-8", "surrogateescape") + b"\0", np.uint8).copy()
             for feature in self._features
         ]
-        return len(self._file_of)
-
-    def remote_rows(self) -> RemoteRows | None:
-        return self._files.remote_rows(lambda rows: [(self._file_of[rows], self._offsets[rows], self._sizes[rows])])
-
-    def files_of(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
-        return self._file_of[rows], len(self._names)
-
-    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
-        places = zip(self._file_of[rows].tolist(), self._offsets[rows].tolist(), strict=True)
-        return tuple(f"{self._names[file]} at index {offset}" for file, offset in places)
-
-    def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
-        return self._files.texts([(self._file_of[rows], self._offsets[rows], self._sizes[rows])])
-
-    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
-        return self._files.states(self._file_of[rows])
+        return len(self._file)
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         from dali_lab.kernels.cpu import background
         from dali_lab.kernels.cpu import tfrecord as kernels
 
         rows = call.ticket[call.start : call.start + call.count]
-        files, offsets, sizes = self._file_of[rows], self._offsets[rows], self._sizes[rows]
+        files, offsets, sizes = self._file[rows], self._offsets[rows], self._sizes[rows]
         sources = self.sources(rows)
         records = self._files.read(call, files, offsets, sizes, sources)
         found = np.zeros((len(rows), len(self._features), 3), np.int64)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dali_lab.codecs.encoded import CodecError
-from dali_lab.codecs.video_index import Numbers
+from dali_lab.codecs.video_index import FrameIndex, Numbers
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.frame_numbers import FILL_VALUE, pad_mode, padded
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
@@ -18,7 +18,6 @@ from dali_lab.operators.readers.video.reading import VIDEO_READER, VideoReading
 from dali_lab.schema import choice, flag, register
 
 if TYPE_CHECKING:
-    from dali_lab.codecs.video_index import FrameIndex
     from dali_lab.operators.readers.video.open_videos import ListedVideo, OpenVideos
 
 

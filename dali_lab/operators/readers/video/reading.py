@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs.video_index import Numbers
+from dali_lab.codecs.encoded import CodecError
+from dali_lab.codecs.video_index import FrameIndex, Numbers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT64, INT32, RGB, UINT8, DALIDataType, DALIImageType, YCbCr, numpy_dtype
 from dali_lab.model.errors import ArgumentError, DaliLabError
@@ -19,7 +20,6 @@ from dali_lab.schema import REQUIRED, Arg, Call, Input, Output, choice, flag, in
 from dali_lab.schema.ports import Extent
 
 if TYPE_CHECKING:
-    from dali_lab.codecs.video_index import FrameIndex
     from dali_lab.operators.readers.unmatched import Unmatched
     from dali_lab.operators.readers.video.open_videos import ListedVideo, OpenVideos
 
@@ -238,8 +238,6 @@ class VideoReading(ListReader):
         return empty_frames(call, indices, numbers, self.frame_type())
 
     def _decoded(self, call: Call, chosen: Sequence[Clip], indices: list[Any]) -> tuple[Batch, list[Numbers]]:
-        from dali_lab.codecs.encoded import CodecError
-
         assert self._videos is not None
         videos = self._videos
         numbers: list[Any] = [None] * len(chosen)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs.encoded import CodecError
-from dali_lab.codecs.video_index import Numbers
+from dali_lab.codecs.video_index import FrameIndex, Numbers
 from dali_lab.model.dtypes import FLOAT, UINT8, DALIDataType
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
@@ -20,7 +20,6 @@ from dali_lab.schema import Arg, flag, integer, register
 
 if TYPE_CHECKING:
     from dali_lab.codecs.video import Video as Decoder
-    from dali_lab.codecs.video_index import FrameIndex
     from dali_lab.operators.readers.video.open_videos import ListedVideo, OpenVideos
 
 CONSTANT_RATE = (
