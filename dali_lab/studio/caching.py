@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from dali_lab.executor.failures import Cancelled
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.passes.once import never_changing
-from dali_lab.io.roots import Roots
 from dali_lab.model.errors import DaliLabError
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import find_operator
-from dali_lab.studio.document.validation import CheckedDocument
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.measuring import measure, measure_cache
-from dali_lab.studio.preview.results import Token
 from dali_lab.studio.protocol.caches import CacheDone, CacheRequest
-from dali_lab.studio.protocol.values import SessionError, Wire
+from dali_lab.studio.work import Work
 
 _SECONDS = 1.5
 _BATCHES = 8
@@ -33,34 +27,26 @@ def unchanging(graph: Graph) -> list[str]:
     return [name for name in graph.nodes if name in read and not reasons[name]]
 
 
-def cache_events(
-    checked: CheckedDocument, roots: Roots, seed: int, request: CacheRequest, token: Token, tell: Callable[[Wire], None]
-) -> None:
-    """Measure what a cache gives for a client, and send the answer."""
-    run = request.run
+def measure_gain(work: Work, request: CacheRequest) -> CacheDone:
+    """Measure what a cache gives for a document."""
 
     def watch(done: int, rate: float) -> None:
-        token.check()
+        work.token.check()
 
-    try:
-        graph, _ = checked.with_ends()
-        if not graph.outputs:
-            raise DocumentError("No output can be computed, so there is nothing to measure.")
-        settings = {"seed": seed, "cache_limit": None, "enable_checkpointing": True}
-        with roots.limiting():
-            pipeline = Pipeline.from_graph(graph, **{**settings, "cache": "off", "cache_at": None})
-            try:
-                plain = measure(pipeline, _BATCHES, watch)
-            finally:
-                pipeline.close()
-            pipeline = Pipeline.from_graph(graph, **settings, cache="memory")
-            try:
-                gain = measure_cache(pipeline, _SECONDS, watch)
-            finally:
-                pipeline.close()
-        rates = plain.images_per_second, gain.measured.images_per_second
-        tell(CacheDone(run, "done", *rates, gain.nbytes, gain.samples))
-    except Cancelled:
-        tell(CacheDone(run, "cancelled"))
-    except Exception as error:  # reported to the client, which would wait for the end otherwise
-        tell(CacheDone(run, "failed", error=SessionError.of(error)))
+    graph, _ = work.checked.with_ends()
+    if not graph.outputs:
+        raise DocumentError("No output can be computed, so there is nothing to measure.")
+    settings = {"seed": work.seed, "cache_limit": None, "enable_checkpointing": True}
+    with work.roots.limiting():
+        pipeline = Pipeline.from_graph(graph, **{**settings, "cache": "off", "cache_at": None})
+        try:
+            plain = measure(pipeline, _BATCHES, watch)
+        finally:
+            pipeline.close()
+        pipeline = Pipeline.from_graph(graph, **settings, cache="memory")
+        try:
+            gain = measure_cache(pipeline, _SECONDS, watch)
+        finally:
+            pipeline.close()
+    rates = plain.images_per_second, gain.measured.images_per_second
+    return CacheDone(request.run, "done", *rates, gain.nbytes, gain.samples)

@@ -4,61 +4,43 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from dali_lab.checking import KINDS, Check, Finding
 from dali_lab.checking.check import Progress
-from dali_lab.executor.failures import Cancelled
 from dali_lab.executor.plan import make_operator
 from dali_lab.executor.sources.opening import open_source
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.seeds import graph_seeds
 from dali_lab.io.exclude_list import exclude_list
-from dali_lab.io.roots import Roots
 from dali_lab.model.errors import DaliLabError
 from dali_lab.operators.readers.list_reader import ListSource
-from dali_lab.studio.document.validation import CheckedDocument
-from dali_lab.studio.preview.results import Token
 from dali_lab.studio.protocol.checks import CheckDone, CheckFinding, CheckKind, CheckProgress, CheckRequest
-from dali_lab.studio.protocol.values import SessionError, Wire
+from dali_lab.studio.work import Work
 
 SHOWN = 100
 """Findings of a kind that are sent."""
-_EVERY = 0.1
 Place = tuple[int, int]
 
 
-def check_events(
-    checked: CheckedDocument, roots: Roots, seed: int, request: CheckRequest, token: Token, tell: Callable[[Wire], None]
-) -> None:
-    """Check the dataset of a document for a client, in the roots alone, and send its events up to ``check.done``."""
-    run, last = request.run, time.monotonic()
+def check_dataset(work: Work, request: CheckRequest) -> CheckDone:
+    """Check the dataset of a document."""
 
     def watch(progress: Progress) -> None:
-        nonlocal last
-        token.check()
-        if time.monotonic() - last >= _EVERY:
-            last = time.monotonic()
-            rate, left = round(progress.rate, 1), round(min(progress.left, 1e9), 1)
-            tell(CheckProgress(run, progress.done, progress.total, rate, left))
+        rate, left = round(progress.rate, 1), round(min(progress.left, 1e9), 1)
+        work.progress(CheckProgress(request.run, progress.done, progress.total, rate, left))
 
-    try:
-        graph = checked.runnable
-        batch_size = max(1, int(graph.pipeline.get("batch_size") or 8))
-        with roots.limiting(writes=True):
-            check = Check(graph, batch_size=batch_size)
-            try:
-                report = check.run(watch)
-                kinds = _kinds(report.findings, _Places(graph, seed, batch_size))
-                excluded = _plain(os.fsdecode(exclude_list(check.excluded(report.errors))))
-            finally:
-                check.close()
-        tell(CheckDone(run, "done", report.samples, round(report.seconds, 3), kinds, excluded))
-    except Cancelled:
-        tell(CheckDone(run, "cancelled"))
-    except Exception as error:  # reported to the client, which would wait for the end otherwise
-        tell(CheckDone(run, "failed", error=SessionError.of(error)))
+    graph = work.checked.runnable
+    batch_size = max(1, int(graph.pipeline.get("batch_size") or 8))
+    with work.roots.limiting(writes=True):
+        check = Check(graph, batch_size=batch_size)
+        try:
+            report = check.run(watch)
+            kinds = _kinds(report.findings, _Places(graph, work.seed, batch_size))
+            excluded = _plain(os.fsdecode(exclude_list(check.excluded(report.errors))))
+        finally:
+            check.close()
+    return CheckDone(request.run, "done", report.samples, round(report.seconds, 3), kinds, excluded)
 
 
 def _kinds(findings: list[Finding], places: _Places) -> list[CheckKind]:

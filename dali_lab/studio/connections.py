@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from dali_lab.executor.failures import Cancelled
 from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.consent import Consents
 from dali_lab.studio.errors import DocumentError
@@ -203,6 +204,17 @@ class Request:
     def fail(self, error: BaseException) -> None:
         """Send an error; from any thread."""
         self._respond("error", _session_error(error))
+
+    def answer_by(self, function: Callable[[], tuple[Wire, Sequence[bytes]]]) -> None:
+        """Send what a function returns, or its error; for work that takes long."""
+        try:
+            found = function()
+        except Cancelled:
+            self.fail(DocumentError("Stopped."))
+        except Exception as error:  # a request must always be answered
+            self.fail(error)
+        else:
+            self.answer(*found)
 
     def _respond(self, part: str, content: Wire, buffers: Sequence[bytes] = ()) -> None:
         self.port.send({"kind": "response", "id": self.id, part: content}, buffers)

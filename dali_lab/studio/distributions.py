@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.executor.failures import Cancelled
-from dali_lab.io.roots import Roots
 from dali_lab.model.errors import DaliLabError
 from dali_lab.pipeline.pipeline import Pipeline
-from dali_lab.studio.document.validation import CheckedDocument
 from dali_lab.studio.errors import DocumentError
-from dali_lab.studio.preview.results import Token
 from dali_lab.studio.preview.summaries import json_float
 from dali_lab.studio.protocol.datasets import Chart, DistributionDone, DistributionProgress, DistributionRequest
-from dali_lab.studio.protocol.values import SessionError, Wire, within
+from dali_lab.studio.protocol.values import within
+from dali_lab.studio.work import Work
 
 BINS = 40
 MOST_SAMPLES = 100_000
@@ -27,62 +23,41 @@ _FEW = 24
 _NUMBERS = 8
 """Outputs with as many numbers a sample, or fewer, are shown number by number; of larger ones mean and deviation."""
 
-_EVERY = 0.1
 _AXES = {"H": "height", "W": "width", "D": "depth", "F": "frames", "C": "channels"}
 """Names of the letters of layouts."""
 
 
-def distribution_events(
-    checked: CheckedDocument,
-    roots: Roots,
-    seed: int,
-    request: DistributionRequest,
-    token: Token,
-    tell: Callable[[Wire], None],
-) -> None:
-    """Run a graph up to one of its outputs for a client, and send its events up to ``distribution.done``."""
+def distribution(work: Work, request: DistributionRequest) -> DistributionDone:
+    """Run a graph up to one of its outputs, and chart the numbers there."""
     run, wanted = request.run, within(request.samples, 1, MOST_SAMPLES)
-    try:
-        graph = checked.runnable
-        tap = checked.instances.edge(request.node, request.output)
-        if tap.node not in graph.nodes:
-            raise DocumentError(f"'{request.node}' cannot be computed yet.", "not_found")
-        graph = graph.replaced(outputs=(tap,))
-        found: dict[str, list[float]] = {}
-        done = failed = 0
-        last = time.monotonic()
-        with roots.limiting():
-            pipeline = Pipeline.from_graph(graph, seed=seed)
-            try:
-                pipeline.build()
-                size = int(pipeline.batch_size)
-                while done < wanted:
-                    token.check()
-                    try:
-                        (output,) = pipeline.run()
-                    except StopIteration:
-                        break
-                    except DaliLabError:
-                        failed += size
-                        if failed >= wanted and not done:
-                            raise
-                    else:
-                        note(
-                            found,
-                            [np.asarray(output.at(at)) for at in range(min(len(output), wanted - done))],
-                            output.layout(),
-                        )
-                    done += size
-                    if time.monotonic() - last >= _EVERY:
-                        last = time.monotonic()
-                        tell(DistributionProgress(run, min(done, wanted), wanted))
-            finally:
-                pipeline.close()
-        tell(DistributionDone(run, "done", min(done, wanted), min(failed, wanted), charts(found)))
-    except Cancelled:
-        tell(DistributionDone(run, "cancelled"))
-    except Exception as error:  # reported to the client, which would wait for the end otherwise
-        tell(DistributionDone(run, "failed", error=SessionError.of(error)))
+    graph = work.checked.runnable
+    tap = work.checked.instances.edge(request.node, request.output)
+    if tap.node not in graph.nodes:
+        raise DocumentError(f"'{request.node}' cannot be computed yet.", "not_found")
+    found: dict[str, list[float]] = {}
+    done = failed = 0
+    with work.roots.limiting():
+        pipeline = Pipeline.from_graph(graph.replaced(outputs=(tap,)), seed=work.seed)
+        try:
+            pipeline.build()
+            size = int(pipeline.batch_size)
+            while done < wanted:
+                try:
+                    (output,) = pipeline.run()
+                except StopIteration:
+                    break
+                except DaliLabError:
+                    failed += size
+                    if failed >= wanted and not done:
+                        raise
+                else:
+                    arrays = [np.asarray(output.at(at)) for at in range(min(len(output), wanted - done))]
+                    note(found, arrays, output.layout())
+                done += size
+                work.progress(DistributionProgress(run, min(done, wanted), wanted))
+        finally:
+            pipeline.close()
+    return DistributionDone(run, "done", min(done, wanted), min(failed, wanted), charts(found))
 
 
 def note(found: dict[str, list[float]], arrays: Sequence[npt.NDArray[np.generic]], layout: str) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from msgspec import structs
 
-from dali_lab.executor.failures import Cancelled
 from dali_lab.graph.verification import Problem
-from dali_lab.io.roots import Roots
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.studio import cluster
 from dali_lab.studio.document.validation import CheckedDocument, check
@@ -26,53 +23,38 @@ from dali_lab.studio.protocol.previews import (
     Compared,
     ComparedTap,
     CompareRequest,
-    Measured,
     RunDone,
     RunProgress,
     RunRequest,
     SweepRequest,
     Swept,
 )
-from dali_lab.studio.protocol.values import PictureRef, SessionError, Wire, within
+from dali_lab.studio.protocol.values import PictureRef, SessionError, within
+from dali_lab.studio.work import Work
 
-_EVERY = 0.1
-_NOTHING = Measured(0, 0, 0.0, 0.0, {})
+without_results = partial(RunDone, 0, 0, 0.0, 0.0, {})
+"""The end of a run that measured nothing."""
 
 
-def run_events(
-    checked: CheckedDocument, roots: Roots, seed: int, request: RunRequest, token: Token, tell: Callable[[Wire], None]
-) -> None:
-    """Do a real run for a client, which reads and writes in the roots alone, and send its events up to ``run.done``."""
-    run, batches = request.run, within(request.batches, 1, 100_000)
-    try:
-        graph, note = checked.with_ends() if checked.unmarked else (checked.runnable, None)
-        if not graph.outputs:
-            raise DocumentError(_no_outputs(checked.problems))
-        missing = [sentence(problem.message) for problem in checked.missing] + ([note] if note else [])
-        if request.on_cluster:
-            ended = cluster.run(graph, seed, roots, token, lambda *now: tell(RunProgress(run, *now)))
-            tell(structs.replace(ended, run=run, missing=missing or None))
-            return
-        last = time.monotonic()
-
-        def watch(done: int, rate: float) -> None:
-            nonlocal last
-            token.check()
-            if time.monotonic() - last >= _EVERY:
-                last = time.monotonic()
-                tell(RunProgress(run, done, batches, round(rate, 1)))
-
-        with roots.limiting(writes=True):
-            pipeline = Pipeline.from_graph(graph, seed=seed)
-            try:
-                measured = measure(pipeline, batches, watch)
-            finally:
-                pipeline.close()
-        tell(RunDone(**structs.asdict(measured), run=run, status="done", missing=missing or None))
-    except Cancelled:
-        tell(RunDone(**structs.asdict(_NOTHING), run=run, status="cancelled"))
-    except Exception as error:  # reported to the client, which would wait for the end otherwise
-        tell(RunDone(**structs.asdict(_NOTHING), run=run, status="failed", error=SessionError.of(error)))
+def run_pipeline(work: Work, request: RunRequest) -> RunDone:
+    """Do a real run, which reads and writes in the roots alone."""
+    checked, run, batches = work.checked, request.run, within(request.batches, 1, 100_000)
+    graph, note = checked.with_ends() if checked.unmarked else (checked.runnable, None)
+    if not graph.outputs:
+        raise DocumentError(_no_outputs(checked.problems))
+    missing = [sentence(problem.message) for problem in checked.missing] + ([note] if note else [])
+    if request.on_cluster:
+        told = cluster.run(graph, work.seed, work.roots, work.token, lambda *now: work.tell(RunProgress(run, *now)))
+        return structs.replace(told, run=run, missing=missing or None)
+    with work.roots.limiting(writes=True):
+        pipeline = Pipeline.from_graph(graph, seed=work.seed)
+        try:
+            measured = measure(
+                pipeline, batches, lambda done, rate: work.progress(RunProgress(run, done, batches, round(rate, 1)))
+            )
+        finally:
+            pipeline.close()
+    return RunDone(**structs.asdict(measured), run=run, status="done", missing=missing or None)
 
 
 def _no_outputs(problems: list[Problem]) -> str:

@@ -95,14 +95,14 @@ export class StubSession implements Transport {
 
   event(event: string, params: unknown, buffers: ArrayBuffer[] = []): void {
     const number = this.number++;
-    if (!this.deaf) this.listener({ kind: 'event', event, params, number }, buffers);
+    if (!this.deaf) this.listener({ kind: 'event', event, params, number } as Message, buffers);
   }
 
   /** Two events, of which the second overtakes the first. */
   overtake(first: string, second: string): void {
     const number = this.number++;
     this.event(second, {});
-    this.listener({ kind: 'event', event: first, params: {}, number }, []);
+    this.listener({ kind: 'event', event: first, params: {}, number } as Message, []);
   }
 
   count(method: string): number {

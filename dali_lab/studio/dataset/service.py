@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.registry import find_operator
+from dali_lab.studio.connections import Request
 from dali_lab.studio.dataset.samples import Samples
 from dali_lab.studio.document.validation import CheckedDocument
 from dali_lab.studio.errors import DocumentError, sentence
@@ -58,24 +58,9 @@ class Datasets:
             lines = (line.strip() for line in (done.exclude or "").splitlines())
             self._damaged = frozenset(line for line in lines if line and not line.startswith("#"))
 
-    def ask(
-        self,
-        checked: CheckedDocument,
-        request: DatasetRequest,
-        respond: Callable[[Wire, list[bytes]], None],
-        fail: Callable[[BaseException], None],
-    ) -> None:
-        """Answer a request by one of the two functions, from another thread."""
-
-        def work() -> None:
-            try:
-                answer = self.page(checked, request)
-            except Exception as error:  # a request must always be answered
-                fail(error)
-            else:
-                respond(*answer)
-
-        self._jobs.put(work)
+    def ask(self, request: Request, checked: CheckedDocument, params: DatasetRequest) -> None:
+        """Answer a request from another thread."""
+        self._jobs.put(lambda: request.answer_by(lambda: self.page(checked, params)))
 
     def page(self, checked: CheckedDocument, request: DatasetRequest) -> Answer:
         """A page of the samples of a reader.

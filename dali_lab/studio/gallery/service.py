@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dali_lab import gallery
-from dali_lab.executor.failures import Cancelled
 from dali_lab.formats import dumps
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures.folding import with_groups
@@ -25,6 +24,7 @@ from dali_lab.gallery.places import OWN_FOLDER, own_folders
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.verification import verify
 from dali_lab.model.errors import DaliLabError
+from dali_lab.studio.connections import Request
 from dali_lab.studio.document.graph_document import of_graph
 from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.gallery.cost import cost
@@ -58,7 +58,6 @@ from dali_lab.studio.protocol.gallery import (
 from dali_lab.studio.protocol.values import Wire, within
 
 Answer = tuple[Wire, list[bytes]]
-Respond = Callable[[Wire, list[bytes]], None]
 MOST_VARIANTS = 64
 _STEPS = (2, 4)
 
@@ -95,22 +94,14 @@ class Gallery:
         """Read the entries ahead of the first request, on the gallery's own thread."""
         self._requests.put(self._gallery)
 
-    def ask(self, method: str, params: Wire, respond: Respond, fail: Callable[[BaseException], None]) -> None:
-        """Answer a request by one of the two functions, from another thread."""
+    def ask(self, request: Request, method: str, params: Wire) -> None:
+        """Answer a request from another thread."""
         function, token = self._methods[method], Token()
 
         def work() -> None:
-            try:
-                answer = function(self, params, token)
-            except Cancelled:
-                fail(DocumentError("Stopped."))
-            except Exception as error:  # a request must always be answered
-                fail(error)
-            else:
-                respond(*answer)
-            finally:
-                with self._lock:
-                    self._tokens.discard(token)
+            request.answer_by(lambda: function(self, params, token))
+            with self._lock:
+                self._tokens.discard(token)
 
         with self._lock:
             if self._closed:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dali_lab.executor.failures import Cancelled
 from dali_lab.graph.graph import Edge, Graph
-from dali_lab.io.roots import Roots
 from dali_lab.studio.dataset.samples import Samples
-from dali_lab.studio.document.validation import CheckedDocument
 from dali_lab.studio.errors import DocumentError
-from dali_lab.studio.preview.results import Token
 from dali_lab.studio.probing.variants import Sample, over, random_steps, reader_of, split, without
 from dali_lab.studio.protocol.probes import ProbeCurve, ProbeDone, ProbeProgress, ProbeRequest
-from dali_lab.studio.protocol.values import SessionError, Wire, within
+from dali_lab.studio.protocol.values import within
+from dali_lab.studio.work import Work
 
 if TYPE_CHECKING:
     from dali_lab.studio.probing.training import Batch, Pictures
@@ -26,32 +22,17 @@ if TYPE_CHECKING:
 _MOST = {"samples": 20_000, "seeds": 10, "epochs": 100}
 
 
-def probe_events(
-    checked: CheckedDocument, roots: Roots, seed: int, request: ProbeRequest, token: Token, tell: Callable[[Wire], None]
-) -> None:
-    """Train for a client, and send its events up to ``probe.done``."""
-    try:
-        with roots.limiting():
-            probe = _Probe(checked.runnable, roots, seed, request, token, tell)
-            tell(probe.run())
-    except Cancelled:
-        tell(ProbeDone(request.run, "cancelled"))
-    except Exception as error:  # reported to the client, which would wait for the end otherwise
-        tell(ProbeDone(request.run, "failed", error=SessionError.of(error)))
+def run_probe(work: Work, request: ProbeRequest) -> ProbeDone:
+    """Train with and without augmentations, and send the curves epoch by epoch."""
+    with work.roots.limiting():
+        return _Probe(work, request).run()
 
 
 class _Probe:
     """One probe: the samples, the graphs, and the curves so far."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        roots: Roots,
-        seed: int,
-        request: ProbeRequest,
-        token: Token,
-        tell: Callable[[Wire], None],
-    ) -> None:
+    def __init__(self, work: Work, request: ProbeRequest) -> None:
+        graph = work.checked.runnable
         if importlib.util.find_spec("torch") is None:
             raise DocumentError("A probe trains with PyTorch: pip install 'dali-lab[torch]'.", "unsuitable")
         if request.node not in graph.nodes:
@@ -69,13 +50,12 @@ class _Probe:
         self._with = graph
         self._without = without(graph, chosen)
         self._plain = without(graph, steps)
-        self._request, self._token, self._tell = request, token, tell
+        self._request, self._work = request, work
         self._chosen = chosen
-        self._seed = seed
         self._side = within(request.side, 8, 256)
         self._epochs = within(request.epochs, 1, _MOST["epochs"])
         self._seeds = within(request.seeds, 1, _MOST["seeds"])
-        found = Samples(self._reader, roots)
+        found = Samples(self._reader, work.roots)
         try:
             labels = found.labels
             if labels is None:
@@ -86,7 +66,7 @@ class _Probe:
             everything = [Sample(file, int(label)) for file, label in zip(names, labels, strict=True)]
         finally:
             found.close()
-        self._training, self._measured = split(everything, within(request.samples, 4, _MOST["samples"]), seed)
+        self._training, self._measured = split(everything, within(request.samples, 4, _MOST["samples"]), work.seed)
         known = sorted({sample.label for sample in self._training})
         number = {label: at for at, label in enumerate(known)}
         self._training = [Sample(sample.file, number[sample.label]) for sample in self._training]
@@ -142,14 +122,14 @@ class _Probe:
         from dali_lab.studio.probing.training import BATCH, Pictures
 
         found = over(graph, graph.outputs[0], self._reader, samples, shuffled=False, batch=BATCH)
-        return Pictures(found, self._side, len(samples), self._seed + number, self._token.check)
+        return Pictures(found, self._side, len(samples), self._work.seed + number, self._work.token.check)
 
     def _train(self, pictures: Pictures, measured: Batch, number: int, augmented: bool) -> None:
         from dali_lab.studio.probing.training import train
 
         curve = ProbeCurve(augmented, number, [])
         self.curves.append(curve)
-        for accuracy in train(pictures, measured, self._classes, number, self._epochs, self._token.check):
+        for accuracy in train(pictures, measured, self._classes, number, self._epochs, self._work.token.check):
             curve.accuracies.append(round(accuracy, 6))
             self._done += 1
             self._report()
@@ -160,4 +140,4 @@ class _Probe:
         left = passed / self._done * (total - self._done) if self._done else None
         left = None if left is None else round(left, 1)
         curves = [ProbeCurve(curve.augmented, curve.seed, list(curve.accuracies)) for curve in self.curves]
-        self._tell(ProbeProgress(self._request.run, self._done, total, left, curves))
+        self._work.tell(ProbeProgress(self._request.run, self._done, total, left, curves))

@@ -6,20 +6,17 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from dali_lab.executor.failures import Cancelled
-from dali_lab.io.roots import Roots
-from dali_lab.studio import checking, running
-from dali_lab.studio.caching import cache_events
+from dali_lab.studio import checking, distributions, running
+from dali_lab.studio.caching import measure_gain
 from dali_lab.studio.connections import Request
-from dali_lab.studio.distributions import distribution_events
 from dali_lab.studio.document.graph_document import checked
-from dali_lab.studio.document.validation import CheckedDocument
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.preview.delivery import Delivery
 from dali_lab.studio.preview.results import Token
-from dali_lab.studio.protocol.caches import CacheRequest
+from dali_lab.studio.protocol.caches import CacheDone, CacheRequest
 from dali_lab.studio.protocol.checks import CheckDone, CheckRequest
 from dali_lab.studio.protocol.connections import Empty
-from dali_lab.studio.protocol.datasets import DatasetRequest, DistributionRequest
+from dali_lab.studio.protocol.datasets import DatasetRequest, DistributionDone, DistributionRequest
 from dali_lab.studio.protocol.methods import METHODS
 from dali_lab.studio.protocol.previews import (
     CancelRequest,
@@ -29,9 +26,10 @@ from dali_lab.studio.protocol.previews import (
     RunStarted,
     SweepRequest,
 )
-from dali_lab.studio.protocol.probes import ProbeRequest
-from dali_lab.studio.protocol.values import Wire
+from dali_lab.studio.protocol.probes import ProbeDone, ProbeRequest
+from dali_lab.studio.protocol.values import SessionError, Wire
 from dali_lab.studio.requests.table import handles
+from dali_lab.studio.work import Work
 from dali_lab.studio.workspace import Workspace
 
 
@@ -66,35 +64,25 @@ def cancel(workspace: Workspace, request: Request, params: CancelRequest) -> Emp
 @handles("run", RunRequest)
 def run(workspace: Workspace, request: Request, params: RunRequest) -> None:
     """Run the pipeline as training would; one such run at a time."""
-    _alone(workspace, request, params, running.run_events)
+    _alone(workspace, request, params, running.run_pipeline, running.without_results)
 
 
 @handles("check", CheckRequest)
 def check(workspace: Workspace, request: Request, params: CheckRequest) -> None:
     """Check the dataset that the graph reads; no run goes on meanwhile."""
 
-    def events(
-        found: CheckedDocument,
-        roots: Roots,
-        seed: int,
-        params: CheckRequest,
-        token: Token,
-        tell: Callable[[Wire], None],
-    ) -> None:
-        def told(event: Wire) -> None:
-            if isinstance(event, CheckDone):
-                workspace.datasets.note_check(event)
-            tell(event)
+    def checked_dataset(work: Work, params: CheckRequest) -> CheckDone:
+        done = checking.check_dataset(work, params)
+        workspace.datasets.note_check(done)
+        return done
 
-        checking.check_events(found, roots, seed, params, token, told)
-
-    _alone(workspace, request, params, events)
+    _alone(workspace, request, params, checked_dataset, CheckDone)
 
 
 @handles("cache", CacheRequest)
 def cache(workspace: Workspace, request: Request, params: CacheRequest) -> None:
     """Measure what a cache of the work that never changes would give; no run goes on meanwhile."""
-    _alone(workspace, request, params, cache_events)
+    _alone(workspace, request, params, measure_gain, CacheDone)
 
 
 @handles("dataset", DatasetRequest)
@@ -102,21 +90,21 @@ def dataset(workspace: Workspace, request: Request, params: DatasetRequest) -> N
     """A page of the samples of a reader."""
     with workspace.lock:
         found = workspace.store.checked()
-    workspace.datasets.ask(found, params, request.answer, request.fail)
+    workspace.datasets.ask(request, found, params)
 
 
 @handles("distribution", DistributionRequest)
 def distribution(workspace: Workspace, request: Request, params: DistributionRequest) -> None:
     """The numbers of a node over many samples; no run goes on meanwhile."""
-    _alone(workspace, request, params, distribution_events)
+    _alone(workspace, request, params, distributions.distribution, DistributionDone)
 
 
 @handles("probe", ProbeRequest)
 def probe(workspace: Workspace, request: Request, params: ProbeRequest) -> None:
     """Train a small network with and without augmentations; no run goes on meanwhile."""
-    from dali_lab.studio.probing.events import probe_events
+    from dali_lab.studio.probing.events import run_probe
 
-    _alone(workspace, request, params, probe_events)
+    _alone(workspace, request, params, run_probe, ProbeDone)
 
 
 L = TypeVar("L", RunRequest, CheckRequest, CacheRequest, DistributionRequest, ProbeRequest)
@@ -126,9 +114,10 @@ def _alone(
     workspace: Workspace,
     request: Request,
     params: L,
-    events: Callable[[CheckedDocument, Roots, int, L, Token, Callable[[Wire], None]], None],
+    function: Callable[[Work, L], Wire],
+    ended: Callable[..., Wire],
 ) -> None:
-    """Begin long work on the graph, of which there is one piece at a time, and send its events."""
+    """Begin long work on the graph, of which there is one piece at a time; its last event is made by `ended`."""
     if workspace.running:
         raise DocumentError("A run, a check or another measurement is going on already; stop it first.", "busy")
     with workspace.lock:
@@ -139,16 +128,19 @@ def _alone(
     def tell(event: Wire) -> None:
         if not request.port.open:
             token.cancel()
-        if hasattr(event, "status"):  # the last event, after which the next run may begin
-            workspace.end_run(token)
         request.port.tell(event)
 
     def work() -> None:
         try:
-            events(found, workspace.store.permissions.roots, seed, params, token, tell)
+            done = function(Work(found, workspace.store.permissions.roots, seed, token, tell), params)
+        except Cancelled:
+            done = ended(run=params.run, status="cancelled")
+        except Exception as error:  # the client would wait for the end otherwise
+            done = ended(run=params.run, status="failed", error=SessionError.of(error))
         finally:
             request.editor.end(params.run)
             workspace.end_run(token)
+        request.port.tell(done)
 
     request.answer(RunStarted(params.run))
     workspace.start_run(token, work)
@@ -181,16 +173,8 @@ def _answer_later(
     request.editor.begin(number, token)
 
     def work() -> None:
-        try:
-            result, buffers = function(token)
-        except Cancelled:
-            request.fail(DocumentError("Stopped.", "failed"))
-        except Exception as error:  # a request must always be answered
-            request.fail(error)
-        else:
-            request.answer(result, buffers)
-        finally:
-            request.editor.end(number)
+        request.answer_by(lambda: function(token))
+        request.editor.end(number)
 
     workspace.jobs.put(work)
 
@@ -200,7 +184,7 @@ def _ask_gallery(method: str, params: type[Wire]) -> None:
 
     @handles(method, params)
     def ask(workspace: Workspace, request: Request, given: Wire) -> None:
-        workspace.gallery_page.ask(method, given, request.answer, request.fail)
+        workspace.gallery_page.ask(request, method, given)
 
 
 for _method, _declared in METHODS.items():

@@ -106,7 +106,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
     return () => observer.disconnect();
   }, [editor]);
 
-  // What changes often is told by attributes: nothing is drawn again.
+  // Frequent changes go to attributes: nothing is drawn again.
   useEffect(() => {
     const { previews, sync, view } = editor;
     const tell = <T,>(name: string, value: Value<T>, text: (value: T) => string | null): (() => void) => {
@@ -160,7 +160,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
       event.stopPropagation();
       if (found === 'more') return;
       if (writing) {
-        // What is written so far counts.
+        // The text written so far counts.
         target.blur();
         target.focus();
       }

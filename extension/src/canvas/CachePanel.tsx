@@ -1,5 +1,6 @@
 /** The work that never changes between epochs, cost and gain of a cache for it, and the cache's switch. */
-import { cachePlace, keepIn, startCacheMeasurement, stopCacheMeasurement } from '../core/caches';
+import { cachePlace, keepIn, startCacheMeasurement } from '../core/caches';
+import { end } from '../core/jobs';
 import { t, tn } from '../core/language';
 import type { CacheDone } from '../core/protocol';
 import { cutMiddle, formatBytes } from '../core/values';
@@ -41,7 +42,7 @@ export function CachePanel() {
           {cache !== null ? (
             <>
               <progress aria-label={t('Runs with and without a cache')} />
-              <Button onClick={() => stopCacheMeasurement(editor)}>{t('Stop')}</Button>
+              <Button onClick={() => end(editor, 'cache')}>{t('Stop')}</Button>
             </>
           ) : (
             <Button

@@ -1,5 +1,6 @@
 /** The check of a reader's dataset: its button, its progress and its findings, each of which leads to its sample. */
-import { findingsOf, showFinding, startCheck, stopCheck } from '../core/checks';
+import { findingsOf, showFinding, startCheck } from '../core/checks';
+import { end } from '../core/jobs';
 import { download } from '../core/files';
 import { t, tn } from '../core/language';
 import type { CheckDone, CheckFinding, CheckKind } from '../core/protocol';
@@ -29,7 +30,7 @@ export function CheckReport({ reader }: { reader: string }) {
                 )
               : t('Looking for the samples…')}
           </p>
-          <Button onClick={() => stopCheck(editor)}>{t('Stop the check')}</Button>
+          <Button onClick={() => end(editor, 'check')}>{t('Stop the check')}</Button>
         </>
       ) : (
         <>

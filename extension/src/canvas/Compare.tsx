@@ -3,7 +3,6 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import type { GraphDocument } from '../core/document';
 import { pictureOf, releasePictures, type Picture } from '../core/pictures';
 import type { OutputResult } from '../core/previews';
-import type { PictureRef } from '../core/protocol';
 import { useEditor, useResult, useValue } from './context';
 import { useSplit } from '../pictures/useSplit';
 import { Choice } from './controls/fields';
@@ -63,10 +62,6 @@ export function Compare({ id, index }: { id: string; index: number }) {
   );
 }
 
-interface Compared {
-  results: { node: string; output: number; images: (PictureRef | null)[] }[];
-}
-
 /** The pictures of a node in another version of the graph, on the same samples. */
 function useOtherVersion(document: GraphDocument, id: string, index: number): (Picture | null)[] {
   const editor = useEditor();
@@ -95,7 +90,7 @@ function useOtherVersion(document: GraphDocument, id: string, index: number): (P
       iteration,
     };
     editor.connection
-      .request<Compared>('compare', params)
+      .request('compare', params)
       .then(({ result, buffers }) => {
         if (!current) return;
         const images = result.results[0]?.images ?? [];

@@ -4,7 +4,6 @@ import { setArgument } from '../core/actions';
 import { bounds, valueOf, type ArgumentDeclaration } from '../core/catalogue';
 import type { Value } from '../core/document';
 import { browserPictures, pictureOf } from '../core/pictures';
-import type { PictureRef } from '../core/protocol';
 import { asNumber, formatValue, tidy } from '../core/values';
 import { useEditor, useNode, useOperator, useValue } from './context';
 import { Choice } from './controls/fields';
@@ -68,10 +67,7 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
     const rows = other ? sweepValues(other, valueOf(other, given), 4) : [undefined];
     let current = true;
     const row = async (against: Value | undefined): Promise<Shot[]> => {
-      const { result, buffers } = await editor.connection.request<{
-        images: (PictureRef | null)[];
-        errors: (string | null)[];
-      }>('sweep', {
+      const { result, buffers } = await editor.connection.request('sweep', {
         run: editor.previews.newRun(),
         node: id,
         argument: argument.name,

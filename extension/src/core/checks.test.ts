@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { eachWithEditor } from '../../testing/editor';
 import type { StubSession } from '../../testing/session';
-import { findingsOf, showFinding, startCheck, stopCheck } from './checks';
+import { findingsOf, showFinding, startCheck } from './checks';
+import { end } from './jobs';
 import type { Editor } from './editor';
 import type { CheckDone, CheckFinding } from './protocol';
 
@@ -56,7 +57,7 @@ describe('a check of the dataset', () => {
   it('is stopped by its number', async () => {
     void startCheck(editor);
     await vi.advanceTimersByTimeAsync(20);
-    stopCheck(editor);
+    end(editor, 'check');
     await vi.advanceTimersByTimeAsync(20);
     expect(session.last('cancel')).toEqual({ run: session.last('check')['run'] });
   });

@@ -1,6 +1,7 @@
 /** Checks of the dataset: begun and stopped, findings of a reader, and the way from a finding to its sample. */
 import type { Operator } from './catalogue';
 import type { Editor } from './editor';
+import { begin } from './jobs';
 import { t } from './language';
 import type { CheckDone, CheckFinding, CheckKind } from './protocol';
 
@@ -10,23 +11,9 @@ export function canBeChecked(operator: Operator | undefined): boolean {
 }
 
 /** Goes through all samples of the graph's readers. */
-export async function startCheck(editor: Editor): Promise<void> {
-  const { run: running, check } = editor.jobs.get();
-  if (running || check) return;
-  const run = editor.previews.newRun();
-  editor.sync.flush();
-  editor.jobs.patch({ check: { run, done: 0, total: 0, rate: 0, left: 0 } });
-  try {
-    await editor.connection.call('check', { run });
-  } catch (error) {
-    editor.jobs.patch({ check: null });
-    editor.report(error, t('The check did not start'));
-  }
-}
-
-export function stopCheck(editor: Editor): void {
-  const { check } = editor.jobs.get();
-  if (check) editor.connection.call('cancel', { run: check.run }).catch(() => undefined);
+export function startCheck(editor: Editor): Promise<void> {
+  const state = { done: 0, total: 0, rate: 0, left: 0 };
+  return begin(editor, 'check', { state, besides: ['run'], failed: t('The check did not start') });
 }
 
 /** The findings about one reader; the counts are those of all readers. */

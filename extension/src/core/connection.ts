@@ -5,8 +5,11 @@ import type {
   ConnectionStatus,
   Consent,
   Message,
+  Method,
+  Parameters,
   Permission,
   ProgramPipeline,
+  Result,
   SessionError,
   SessionEvent,
   Transport,
@@ -58,12 +61,6 @@ const QUIET_MS = 6000;
 /** Time after which a message that others have overtaken counts as lost. */
 const LATE_MS = 1500;
 
-/** The session's response to a ping from this editor. */
-interface Pong {
-  /** Requests that the session has received and not answered yet. */
-  waiting?: string[];
-}
-
 export class Connection {
   readonly state = new Observable<ConnectionState>({ status: 'connecting', silent: false });
   /** Identifies this editor among all that are on the session. */
@@ -102,12 +99,12 @@ export class Connection {
   onLacking: ((permission: Permission) => Promise<boolean>) | null = null;
 
   /** Sends a request; one that lacks a permission is sent again once the person gives it. */
-  request<T>(method: string, params: unknown = {}): Promise<Answer<T>> {
-    return new Promise((resolve, reject) => {
-      const answer = { resolve: resolve as Pending['resolve'], reject };
-      const again = (): void => this.send(method, params, { ...answer, again: null });
-      this.send(method, params, { ...answer, again });
-    });
+  request<M extends Method>(method: M, ...given: Parameters<M>): Promise<Answer<Result<M>>> {
+    const [params = {}] = given as [unknown?];
+    return new Promise<Answer<unknown>>((resolve, reject) => {
+      const again = (): void => this.send(method, params, { resolve, reject, again: null });
+      this.send(method, params, { resolve, reject, again });
+    }) as Promise<Answer<Result<M>>>;
   }
 
   private send(method: string, params: unknown, pending: Omit<Pending, 'since'>): void {
@@ -133,8 +130,8 @@ export class Connection {
     this.onLacking(error.permission).then((given) => (given ? again() : reject(error)), reject);
   }
 
-  async call<T>(method: string, params: unknown = {}): Promise<T> {
-    return (await this.request<T>(method, params)).result;
+  async call<M extends Method>(method: M, ...params: Parameters<M>): Promise<Result<M>> {
+    return (await this.request(method, ...params)).result;
   }
 
   dispose(): void {
@@ -218,9 +215,9 @@ export class Connection {
   private async inquire(): Promise<void> {
     this.lastAsked = Date.now();
     const before = [...this.pending.keys()];
-    const pong = await this.call<Pong | undefined>('ping').catch(() => undefined);
+    const pong = await this.call('ping').catch(() => undefined);
     // Answers come in the order of requests, except for requests that the session lists as pending.
-    if (pong?.waiting === undefined) return;
+    if (!pong) return;
     const waiting = new Set(pong.waiting);
     if (before.some((id) => this.pending.has(id) && !waiting.has(id))) this.beginAnew();
   }

@@ -1,5 +1,6 @@
 /** The dataset of a reader: pages of its samples, samples that are pinned, and distributions of a node's numbers. */
 import type { Editor } from './editor';
+import { begin } from './jobs';
 import { t } from './language';
 import { pictureOf, type Picture } from './pictures';
 import type { Chart, DatasetPage, DatasetRequest, DatasetSample } from './protocol.generated';
@@ -21,7 +22,7 @@ export async function datasetPage(
   thumb: number,
 ): Promise<DatasetPage & { samples: Shown[] }> {
   editor.sync.flush();
-  const { result, buffers } = await editor.connection.request<DatasetPage>('dataset', {
+  const { result, buffers } = await editor.connection.request('dataset', {
     ...query,
     first,
     count,
@@ -55,28 +56,18 @@ export function pin(editor: Editor, places: readonly number[] | null, size = 0):
 }
 
 /** Runs a node over many samples, for the distributions of its numbers. */
-export async function startDistribution(
+export function startDistribution(
   editor: Editor,
   node: string,
   output: number,
   samples: number,
 ): Promise<void> {
-  const { run: running, check, distribution } = editor.jobs.get();
-  if (running || check || distribution) return;
-  const run = editor.previews.newRun();
-  editor.sync.flush();
-  editor.jobs.patch({ distribution: { run, node, output, done: 0, total: samples, began: Date.now() } });
-  try {
-    await editor.connection.call('distribution', { run, node, output, samples });
-  } catch (error) {
-    editor.jobs.patch({ distribution: null });
-    editor.report(error, t('The samples could not be counted'));
-  }
-}
-
-export function stopDistribution(editor: Editor): void {
-  const { distribution } = editor.jobs.get();
-  if (distribution) editor.connection.call('cancel', { run: distribution.run }).catch(() => undefined);
+  return begin(editor, 'distribution', {
+    state: { node, output, done: 0, total: samples, began: Date.now() },
+    params: { node, output, samples },
+    besides: ['run', 'check'],
+    failed: t('The samples could not be counted'),
+  });
 }
 
 export interface Distribution {

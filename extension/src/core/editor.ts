@@ -8,6 +8,7 @@ import { joinOpen, subgraphOperators } from './definitions';
 import { takeEvent } from './events';
 import { focusTaps, previewRequest, TRAY_SAMPLES } from './focus';
 import { History } from './history';
+import { end } from './jobs';
 import { Moments } from './moments';
 import type { Kept } from './kept';
 import { NODE_SIZE, type Size } from './layout';
@@ -45,7 +46,6 @@ import {
 } from './state';
 import { Sync } from './sync';
 import type { TourState } from './tour';
-import type { CatalogueData } from './catalogue';
 import { t } from './language';
 
 export type * from './state';
@@ -308,10 +308,7 @@ export class Editor {
     }
     this.board.settle();
     this.batch.patch({ iteration: 0, pins: null });
-    const { run, check, distribution } = this.jobs.get();
-    for (const job of [run, check, distribution]) {
-      if (job) this.connection.call('cancel', { run: job.run }).catch(() => undefined);
-    }
+    for (const job of ['run', 'check', 'distribution'] as const) end(this, job);
     const none = { run: null, check: null, distribution: null };
     this.jobs.patch({ ...none, lastRun: null, lastCheck: null, lastCache: null, lastProbe: null });
     this.canvas?.release();
@@ -331,7 +328,7 @@ export class Editor {
   private async greet(): Promise<void> {
     const { id: session } = this.session.get();
     try {
-      const hello = await this.connection.call<Hello>('hello', {
+      const hello = await this.connection.call('hello', {
         protocol: PROTOCOL,
         client: this.connection.client,
         ...(session === null ? {} : { session, revision: this.sync.revision.get() }),
@@ -348,7 +345,11 @@ export class Editor {
       } else {
         const { file, dirty } = this.session.get();
         const document = this.history.document;
-        const restored = await this.connection.call<Hello>('restore', { document, file, dirty });
+        const restored = await this.connection.call('restore', {
+          document,
+          file: file && { ...file },
+          dirty,
+        });
         this.takeInfo(hello);
         this.sync.adopt(document, restored.revision);
         this.previews.clear();
@@ -376,7 +377,7 @@ export class Editor {
   }
 
   readonly loadCatalogue = oneAtATime(async () => {
-    this.operators = new Catalogue(await this.connection.call<CatalogueData>('catalogue'));
+    this.operators = new Catalogue(await this.connection.call('catalogue'));
     this.offer(this.history.document);
   });
 
@@ -385,12 +386,9 @@ export class Editor {
     if (this.operators) this.catalogue.set(this.operators.with(subgraphOperators(subgraphs, this.operators)));
   }
 
-  private receive({ event, params }: SessionEvent, buffers: Bytes[]): void {
-    if (this.previews.receive(event, params, buffers)) {
-      if (event === 'preview.done') this.opening.pictured();
-      return;
-    }
-    takeEvent(this, { kind: 'event', event, params });
+  private receive(event: SessionEvent, buffers: Bytes[]): void {
+    if (!this.previews.receive(event, buffers)) takeEvent(this, event);
+    else if (event.event === 'preview.done') this.opening.pictured();
   }
 
   private keepSelection(document: GraphDocument): void {

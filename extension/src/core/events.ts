@@ -1,41 +1,24 @@
 /** Handles the session's events: changes by others, problems, notices, the progress of a run. */
-import type { Changes } from './changes';
 import type { Editor } from './editor';
 import { t } from './language';
 import { verdict } from './probes';
-import type {
-  CacheDone,
-  CheckDone,
-  CheckProgress,
-  DistributionDone,
-  Opened,
-  ProbeDone,
-  ProbeProgress,
-  Problems,
-  RunDone,
-  SessionEvent,
-} from './protocol';
-import type { Notice, RunState, SessionInfo } from './state';
+import type { SessionEvent } from './protocol';
 
 export function takeEvent(editor: Editor, { event, params }: SessionEvent): void {
   switch (event) {
     case 'changed': {
-      const { revision, changes, client } = params as {
-        revision: number;
-        changes: Changes;
-        client: string;
-      };
+      const { revision, changes, client } = params;
       if (client !== editor.connection.client) editor.sync.remote(changes, revision);
       break;
     }
     case 'document':
-      editor.adopt(params as Opened);
+      editor.adopt(params);
       break;
     case 'selected':
-      editor.select((params as { nodes: string[] }).nodes.filter((id) => editor.history.document.nodes[id]));
+      editor.select(params.nodes.filter((id) => editor.history.document.nodes[id]));
       break;
     case 'problems':
-      editor.takeProblems(params as Problems);
+      editor.takeProblems(params);
       break;
     case 'catalogue':
       editor.loadCatalogue().then(
@@ -49,29 +32,23 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       );
       break;
     case 'state': {
-      const { read_only, ...state } = params as Partial<SessionInfo> & { read_only?: boolean };
+      const { read_only, ...state } = params;
       editor.session.update((info) => ({ ...info, ...state, readOnly: read_only ?? info.readOnly }));
       break;
     }
     case 'notice': {
-      const { level, message, detail } = params as {
-        level: Notice['level'];
-        message: string;
-        detail?: string;
-      };
+      const { level, message, detail } = params;
       editor.notify(level, message, detail === undefined ? {} : { detail });
       break;
     }
     case 'run.progress': {
-      const { images_per_second: rate, ...progress } = params as Omit<RunState, 'rate' | 'began'> & {
-        images_per_second: number;
-      };
+      const { images_per_second: rate, ...progress } = params;
       const going = editor.jobs.get().run;
       if (going?.run === progress.run) editor.jobs.patch({ run: { ...going, ...progress, rate } });
       break;
     }
     case 'run.done': {
-      const done = params as RunDone;
+      const done = params;
       if (editor.jobs.get().run?.run !== done.run) break;
       editor.jobs.patch({ run: null, ...(done.status === 'done' ? { lastRun: done } : {}) });
       if (done.missing) editor.notify('warning', done.missing.join(' '), { about: 'run' });
@@ -84,13 +61,13 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       break;
     }
     case 'distribution.progress': {
-      const { run, done, total } = params as { run: number; done: number; total: number };
+      const { run, done, total } = params;
       const going = editor.jobs.get().distribution;
       if (going?.run === run) editor.jobs.patch({ distribution: { ...going, done, total } });
       break;
     }
     case 'distribution.done': {
-      const { run, status, samples, failed, charts, error } = params as DistributionDone;
+      const { run, status, samples, failed, charts, error } = params;
       const going = editor.jobs.get().distribution;
       if (going?.run !== run) break;
       const { node, output } = going;
@@ -112,20 +89,20 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       break;
     }
     case 'cache.done': {
-      const done = params as CacheDone;
-      if (editor.jobs.get().cache !== done.run) break;
+      const done = params;
+      if (editor.jobs.get().cache?.run !== done.run) break;
       editor.jobs.patch({ cache: null, ...(done.status === 'done' ? { lastCache: done } : {}) });
       if (done.error)
         editor.notify('error', t('The cache was not measured: %1', done.error.message), { about: 'run' });
       break;
     }
     case 'probe.progress': {
-      const progress = params as ProbeProgress;
+      const progress = params;
       if (editor.jobs.get().probe?.run === progress.run) editor.jobs.patch({ probe: progress });
       break;
     }
     case 'probe.done': {
-      const done = params as ProbeDone;
+      const done = params;
       if (editor.jobs.get().probe?.run !== done.run) break;
       editor.jobs.patch({ probe: null, ...(done.status === 'cancelled' ? {} : { lastProbe: done }) });
       if (editor.prompts.get().dialog === 'probe') break;
@@ -137,12 +114,12 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       break;
     }
     case 'check.progress': {
-      const progress = params as CheckProgress;
+      const progress = params;
       if (editor.jobs.get().check?.run === progress.run) editor.jobs.patch({ check: progress });
       break;
     }
     case 'check.done': {
-      const done = params as CheckDone;
+      const done = params;
       if (editor.jobs.get().check?.run !== done.run) break;
       editor.jobs.patch({ check: null, ...(done.status === 'done' ? { lastCheck: done } : {}) });
       if (done.error) editor.notify('error', t('The check ended: %1', done.error.message));

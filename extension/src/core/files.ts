@@ -1,9 +1,10 @@
 /** Requests to the session that open, save, export and run. */
 import { RequestError } from './connection';
 import type { Editor } from './editor';
+import { begin, end } from './jobs';
 import { keep, unsaved } from './kept';
 import type { OpenRequest, Program } from './state';
-import type { Consent, Exported, FileInfo, Listing, Opened } from './protocol';
+import type { Consent, Exported, ExportedFile, Listing, Opened } from './protocol';
 import { t } from './language';
 import { sourceOf } from './pasted';
 
@@ -11,7 +12,7 @@ export async function open(editor: Editor, asked: OpenRequest): Promise<boolean>
   const request = 'text' in asked ? { ...asked, text: sourceOf(asked.text) } : asked;
   try {
     if (await editor.host.open?.(request)) return true;
-    const opened = await editor.connection.call<Opened>('open', request);
+    const opened = await editor.connection.call('open', request);
     adoptAndKeep(editor, opened);
     return true;
   } catch (error) {
@@ -71,7 +72,7 @@ export function trace(
 ): Tracing {
   const run = editor.previews.newRun();
   const params = { ...program.request, run, pipeline: name, consent, arguments: readValues(values) };
-  const done = editor.connection.call<Opened>('trace', params).then(
+  const done = editor.connection.call('trace', params).then(
     (opened) => {
       adoptAndKeep(editor, opened);
       return null;
@@ -104,7 +105,7 @@ export async function createNew(editor: Editor): Promise<void> {
     return;
   }
   try {
-    adoptAndKeep(editor, await editor.connection.call<Opened>('new'));
+    adoptAndKeep(editor, await editor.connection.call('new'));
   } catch (error) {
     editor.report(error, t('A new graph could not be made'));
   }
@@ -116,14 +117,14 @@ export async function save(editor: Editor, path?: string, overwrite = false): Pr
   editor.sync.flush('all');
   const { document } = editor.history;
   try {
-    const { file, title } = await editor.connection.call<{ file: FileInfo; title: string }>('save', {
+    const { file, title } = await editor.connection.call('save', {
       ...(path === undefined ? {} : { path }),
       overwrite,
     });
-    // What was changed meanwhile is not in the file.
+    // Later changes are not in the file.
     editor.session.patch({ file, title, dirty: editor.history.document !== document, readOnly: false });
     editor.settleNotices(t('It could not be saved'));
-    editor.notify('info', t('Saved as %1.', file.name));
+    editor.notify('info', t('Saved as %1.', file?.name ?? title));
     return 'saved';
   } catch (error) {
     if (error instanceof RequestError && (error.code === 'exists' || error.code === 'stale') && !overwrite) {
@@ -139,7 +140,7 @@ export async function save(editor: Editor, path?: string, overwrite = false): Pr
 }
 
 export function listFiles(editor: Editor, path: string | null, kinds?: readonly string[]): Promise<Listing> {
-  return editor.connection.call<Listing>('list_files', {
+  return editor.connection.call('list_files', {
     ...(path === null ? {} : { path }),
     ...(kinds ? { kinds } : {}),
   });
@@ -147,7 +148,7 @@ export function listFiles(editor: Editor, path: string | null, kinds?: readonly 
 
 export function exportGraph(editor: Editor, to: string): Promise<Exported> {
   editor.sync.flush(to === 'json' ? 'all' : 'edits');
-  return editor.connection.call<Exported>('export', { to });
+  return editor.connection.call('export', { to });
 }
 
 /**
@@ -156,18 +157,14 @@ export function exportGraph(editor: Editor, to: string): Promise<Exported> {
  */
 export async function exportFile(editor: Editor, to: string, change?: FileChange): Promise<string[]> {
   editor.sync.flush();
-  const { result, buffers } = await editor.connection.request<{
-    buffer: number;
-    filename: string;
-    mime: string;
-    warnings?: string[];
-  }>('export', { to });
-  const bytes = buffers[result.buffer];
+  const { result, buffers } = await editor.connection.request('export', { to });
+  const file = result as unknown as ExportedFile; // the answer for forms that are no text
+  const bytes = buffers[file.buffer];
   if (bytes && change) {
     const content = await change.make(new TextDecoder().decode(bytes));
-    download(content, result.filename.replace(/\.[^.]*$/, change.ending), content.type);
-  } else if (bytes) download(bytes as BlobPart, result.filename, result.mime);
-  return result.warnings ?? [];
+    download(content, file.filename.replace(/\.[^.]*$/, change.ending), content.type);
+  } else if (bytes) download(bytes as BlobPart, file.filename, file.mime);
+  return file.warnings ?? [];
 }
 
 /** Makes a file with another ending of a text. */
@@ -188,24 +185,16 @@ export function download(content: BlobPart, filename: string, mime = 'text/plain
 
 /** Runs batches to measure speed, apart from previews; or an epoch on the cluster, which tells how many there are. */
 export async function runBatches(editor: Editor, batches: number | 'on-cluster'): Promise<void> {
-  if (editor.jobs.get().run) return;
-  const run = editor.previews.newRun();
   const onCluster = batches === 'on-cluster';
-  editor.settleNotices('run');
-  editor.sync.flush();
-  editor.jobs.patch({
-    run: { run, done: 0, total: onCluster ? 0 : batches, rate: null, began: Date.now() },
+  if (!editor.jobs.get().run) editor.settleNotices('run');
+  await begin(editor, 'run', {
+    state: { done: 0, total: onCluster ? 0 : batches, rate: null, began: Date.now() },
+    params: onCluster ? { on_cluster: true } : { batches },
+    failed: t('The run did not start'),
   });
-  try {
-    await editor.connection.call('run', onCluster ? { run, on_cluster: true } : { run, batches });
-  } catch (error) {
-    editor.jobs.patch({ run: null });
-    editor.report(error, t('The run did not start'));
-  }
 }
 
 export function stop(editor: Editor): void {
-  const run = editor.jobs.get().run;
-  if (run) editor.connection.call('cancel', { run: run.run }).catch(() => undefined);
+  end(editor, 'run');
   editor.previews.cancel();
 }

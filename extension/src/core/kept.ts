@@ -4,7 +4,7 @@ import type { Editor } from './editor';
 import { diff, isEmpty } from './changes';
 import type { HistoryState } from './history';
 import { t } from './language';
-import type { FileInfo, Hello } from './protocol';
+import type { FileInfo } from './protocol';
 
 export interface Kept {
   /** Time at which it was replaced, in milliseconds. */
@@ -42,7 +42,11 @@ export async function goBack(editor: Editor, graph: Kept): Promise<void> {
   if (returning.has(graph)) return;
   returning.add(graph);
   try {
-    const opened = await editor.connection.call<Hello>('restore', { document, file, dirty: true });
+    const opened = await editor.connection.call('restore', {
+      document,
+      file: file && { ...file },
+      dirty: true,
+    });
     other = unsaved(editor);
     editor.adopt({ ...opened, title: graph.title });
   } catch (error) {

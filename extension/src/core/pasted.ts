@@ -16,7 +16,7 @@ export function sourceOf(text: string): string {
   const block = blocks.find(holdsGraph) ?? blocks[0] ?? plain;
   if (block.trimStart().startsWith('{')) return block;
   let lines = block.split('\n');
-  // What a prompt has printed is no part of the program.
+  // Printed output is no part of the program.
   if (PROMPT.test(lines.find((line) => line.trim() !== '') ?? ''))
     lines = lines.filter((line) => PROMPT.test(line)).map((line) => line.replace(PROMPT, ''));
   const indents = lines.filter((line) => line.trim() !== '').map((line) => /^[ \t]*/.exec(line)?.[0] ?? '');

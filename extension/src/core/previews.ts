@@ -11,6 +11,7 @@ import type {
   OutputPreview,
   Skipped,
   PreviewRequest,
+  SessionEvent,
   ShapesOverlay,
 } from './protocol';
 
@@ -147,37 +148,29 @@ export class Previews {
     this.current = { run, started: Date.now() };
     this.seen.clear();
     this.status.update((status) => ({ ...status, running: true, error: null }));
-    this.connection
-      .call('preview', { ...params, run, fresh: this.results.size === 0 })
-      .catch((error: unknown) => {
-        if (this.current?.run !== run) return;
-        this.current = null;
-        this.status.update((status) => ({
-          ...status,
-          running: false,
-          progress: null,
-          error: (error as Error).message,
-        }));
-        if (this.wanted) this.start();
-      });
+    this.connection.call('preview', { ...params, run }).catch((error: unknown) => {
+      if (this.current?.run !== run) return;
+      this.current = null;
+      const { message } = error as Error;
+      this.status.update((status) => ({ ...status, running: false, progress: null, error: message }));
+      if (this.wanted) this.start();
+    });
   }
 
   /** Takes an event of the session; false if it is none of ours. */
-  receive(event: string, params: unknown, buffers: Bytes[]): boolean {
-    const { run } = params as { run: number };
-    if (this.current?.run !== run) return event.startsWith('preview.');
+  receive({ event, params }: SessionEvent, buffers: Bytes[]): boolean {
+    if (!('run' in params) || this.current?.run !== params.run) return event.startsWith('preview.');
     switch (event) {
       case 'preview.progress': {
-        const { done, total, node } = params as { done: number; total: number; node: string | null };
+        const { done, total, node } = params;
         this.status.update((status) => ({ ...status, progress: { done, total, node } }));
         return true;
       }
       case 'preview.node':
-        this.takeNode(params as NodeEvent, buffers);
+        this.takeNode(params, buffers);
         return true;
       case 'preview.unchanged': {
-        const { nodes } = params as { nodes: Record<string, number | null> };
-        for (const [node, time] of Object.entries(nodes)) {
+        for (const [node, time] of Object.entries(params.nodes)) {
           const result = this.results.get(node);
           this.seen.add(node);
           if (result && (result.stale || (time !== null && time !== result.time))) {
@@ -187,10 +180,10 @@ export class Previews {
         return true;
       }
       case 'preview.focus':
-        this.takeFocus(params as FocusEvent, buffers);
+        this.takeFocus(params, buffers);
         return true;
       case 'preview.done':
-        this.finish(params as DoneEvent);
+        this.finish(params);
         return true;
       default:
         return event.startsWith('preview.');

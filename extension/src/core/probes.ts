@@ -1,6 +1,7 @@
 /** Probes: a small network trained with and without augmentations, begun and stopped, and what it found in words. */
 import { lineage, parseEdge, type GraphDocument, type OutputRef } from './document';
 import type { Editor } from './editor';
+import { begin } from './jobs';
 import { t } from './language';
 import type { ProbeCurve, ProbeDone } from './protocol.generated';
 
@@ -36,24 +37,14 @@ export function randomSteps(editor: Editor, id: string): string[] {
 }
 
 export async function startProbe(editor: Editor, settings: ProbeSettings): Promise<void> {
-  const { run: running, check, distribution, probe } = editor.jobs.get();
   const output = probed(editor);
-  if (running || check || distribution || probe || output === null) return;
-  const run = editor.previews.newRun();
-  editor.sync.flush();
-  const total = 2 * settings.seeds * settings.epochs;
-  editor.jobs.patch({ probe: { run, done: 0, total, left: null, curves: [] } });
-  try {
-    await editor.connection.call('probe', { run, ...output, ...settings });
-  } catch (error) {
-    editor.jobs.patch({ probe: null });
-    editor.report(error, t('The probe did not start'));
-  }
-}
-
-export function stopProbe(editor: Editor): void {
-  const { probe } = editor.jobs.get();
-  if (probe) editor.connection.call('cancel', { run: probe.run }).catch(() => undefined);
+  if (output === null) return;
+  await begin(editor, 'probe', {
+    state: { done: 0, total: 2 * settings.seeds * settings.epochs, left: null, curves: [] },
+    params: { ...output, ...settings },
+    besides: ['run', 'check', 'distribution'],
+    failed: t('The probe did not start'),
+  });
 }
 
 export const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;

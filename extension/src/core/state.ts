@@ -221,8 +221,8 @@ export interface JobState {
   /** A node's numbers that are being counted, and those that were last. */
   distribution: (Progress & { run: number; node: string; output: number }) | null;
   lastDistribution: Distribution | null;
-  /** The number of the measurement of a cache that goes on, and the result of the last one. */
-  cache: number | null;
+  /** The measurement of a cache that goes on, and the result of the last one. */
+  cache: { run: number } | null;
   lastCache: CacheDone | null;
   /** The trainings with and without augmentations that go on, and the outcome of the last ones. */
   probe: ProbeProgress | null;

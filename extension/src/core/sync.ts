@@ -118,7 +118,7 @@ export class Sync {
     this.pending.set(true);
     const adoption = this.adoptions;
     this.connection
-      .call<{ revision: number }>('edit', {
+      .call('edit', {
         base: this.revision.get(),
         changes,
         ...(placed ? { placed } : {}),

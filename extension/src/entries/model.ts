@@ -6,14 +6,12 @@ import { pictureOf, releasePictures, type Picture } from '../core/pictures';
 import type { PictureRef } from '../core/protocol';
 import type {
   Cost,
-  DrawAnswer,
   DrawRequest,
   EntryPage,
   GalleryList,
   OverlayData,
   Overrides,
   Surprise,
-  TileAnswer,
   VariantAnswer,
 } from '../core/protocol.generated';
 
@@ -105,7 +103,7 @@ export class GalleryModel {
 
   /** Requests the entries alone. */
   async entries(): Promise<GalleryList | null> {
-    const list = await this.host.connection.call<GalleryList>('gallery.list');
+    const list = await this.host.connection.call('gallery.list');
     if (this.disposed) return null;
     this.list.set(list);
     this.problem.set(null);
@@ -135,11 +133,11 @@ export class GalleryModel {
   }
 
   entry(name: string): Promise<EntryPage> {
-    return this.host.connection.call<EntryPage>('gallery.entry', { name, ...this.own() });
+    return this.host.connection.call('gallery.entry', { name, ...this.own() });
   }
 
   async draw(request: DrawRequest): Promise<Drawn> {
-    const { result, buffers } = await this.host.connection.request<DrawAnswer>('gallery.draw', {
+    const { result, buffers } = await this.host.connection.request('gallery.draw', {
       ...this.own(),
       ...request,
     });
@@ -159,7 +157,7 @@ export class GalleryModel {
   }
 
   cost(name: string, overrides: Overrides): Promise<Cost> {
-    return this.host.connection.call<Cost>('gallery.cost', { name, overrides, ...this.own() });
+    return this.host.connection.call('gallery.cost', { name, overrides, ...this.own() });
   }
 
   code(name: string, overrides: Overrides): Promise<{ document: GraphDocument; code: string }> {
@@ -167,7 +165,7 @@ export class GalleryModel {
   }
 
   surprise(): Promise<Surprise> {
-    return this.host.connection.call<Surprise>('gallery.surprise', this.own());
+    return this.host.connection.call('gallery.surprise', this.own());
   }
 
   /** Looks through a folder and takes its pictures; null goes back to the sample photographs. */
@@ -191,7 +189,7 @@ export class GalleryModel {
   }
 
   private async loadTiles(names: readonly string[], cached: boolean): Promise<string[]> {
-    const { result, buffers } = await this.host.connection.request<TileAnswer>('gallery.tiles', {
+    const { result, buffers } = await this.host.connection.request('gallery.tiles', {
       names,
       cached,
     });

@@ -2,7 +2,6 @@
 import { definitionName } from '../core/definitions';
 import type { Editor } from '../core/editor';
 import { t } from '../core/language';
-import type { EntryLine } from '../core/protocol.generated';
 import { modelOf } from './modelOf';
 
 /** Saves the sub-graph that a node stands for in the folder `gallery`, from where other graphs can use it. */
@@ -13,7 +12,7 @@ export async function saveToGallery(editor: Editor, node: string): Promise<void>
   const words = name.replaceAll('_', ' ');
   const title = words.charAt(0).toUpperCase() + words.slice(1);
   try {
-    await editor.connection.call<EntryLine>('gallery.save', { document, node, title });
+    await editor.connection.call('gallery.save', { document, node, title });
     editor.notify('info', t('"%1" is in the gallery; the search in the palette finds it.', title));
     await modelOf(editor).added(name);
   } catch (error) {

@@ -41,7 +41,7 @@ export function NumberField(properties: Properties) {
   );
   const keys = useRef<{ gesture: string; time: number } | null>(null);
   const field = useRef<HTMLDivElement>(null);
-  /** What was typed is not taken. */
+  /** Escape was pressed: the typed text is dropped. */
   const abandoned = useRef(false);
   const hint = useId();
   const { soft } = bounds(argument);

@@ -84,14 +84,14 @@ export function TextField({
   value: string;
   multiline?: boolean;
   placeholder?: string;
-  /** How the text is shown until somebody edits it. */
+  /** The text as shown while nobody edits it. */
   short?: (text: string) => string;
   onChange: (value: string) => void;
 }) {
   const [text, setText] = useState(value);
   const [focused, setFocused] = useState(false);
   const editing = useRef(false);
-  /** What was written is not taken. */
+  /** Escape was pressed: the typed text is dropped. */
   const abandoned = useRef(false);
   useEffect(() => {
     if (!editing.current) setText(value);

@@ -1,6 +1,7 @@
 /** The tray's view of a node's numbers over many samples: a chart for sizes, means, draws, labels. */
 import { useState } from 'react';
-import { startDistribution, stopDistribution } from '../../core/datasets';
+import { startDistribution } from '../../core/datasets';
+import { end } from '../../core/jobs';
 import { t, tn } from '../../core/language';
 import type { Chart } from '../../core/protocol.generated';
 import { secondsLeft } from '../../core/runs';
@@ -41,7 +42,7 @@ export function Numbers({ id, output }: { id: string; output: number }) {
               )}
               {left !== null && ` · ${t('%1 s left', left)}`}
             </span>
-            <Button onClick={() => stopDistribution(editor)}>{t('Stop')}</Button>
+            <Button onClick={() => end(editor, 'distribution')}>{t('Stop')}</Button>
           </>
         ) : (
           <Button

@@ -1,15 +1,8 @@
 /** "Does it help?": trains a small network with and without the chosen steps, and shows the curves. */
 import { useMemo, useState } from 'react';
 import { t, tn } from '../../core/language';
-import {
-  lastAccuracy,
-  percent,
-  probed,
-  randomSteps,
-  startProbe,
-  stopProbe,
-  verdict,
-} from '../../core/probes';
+import { lastAccuracy, percent, probed, randomSteps, startProbe, verdict } from '../../core/probes';
+import { end } from '../../core/jobs';
 import type { ProbeCurve, ProbeDone } from '../../core/protocol.generated';
 import { useEditor, useValue } from '../context';
 import { Button } from '../controls/buttons';
@@ -48,7 +41,7 @@ export function ProbeDialog({ onClose }: { onClose: () => void }) {
                 : t('epoch %1 of %2, %3 s left', probe.done, probe.total, Math.ceil(probe.left))}
             </span>
             <span className="spring" />
-            <Button onClick={() => stopProbe(editor)}>{t('Stop')}</Button>
+            <Button onClick={() => end(editor, 'probe')}>{t('Stop')}</Button>
             <Button onClick={onClose}>{t('Go on in the background')}</Button>
           </>
         ) : (
