@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from typing import NamedTuple
 
 import numpy as np
@@ -155,8 +156,5 @@ def check(graph: Graph, **options: int | None) -> Report:
     **options
         `batch_size` and `threads`, as for :class:`Check`.
     """
-    checking = Check(graph, **options)  # type: ignore[arg-type]
-    try:
+    with closing(Check(graph, **options)) as checking:  # type: ignore[arg-type]
         return checking.run()
-    finally:
-        checking.close()

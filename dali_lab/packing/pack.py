@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -409,9 +410,6 @@ def pack(graph: Graph, folder: str | os.PathLike[str], *, anew: bool = False, **
     **options
         As for :class:`Packing`.
     """
-    packing = Packing(graph, Path(folder), **options)
-    try:
+    with closing(Packing(graph, Path(folder), **options)) as packing:
         packing.open(anew=anew)
         return packing.run()
-    finally:
-        packing.close()

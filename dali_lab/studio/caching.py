@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.passes.once import never_changing
 from dali_lab.model.errors import DaliLabError
@@ -38,15 +40,9 @@ def measure_gain(work: Work, request: CacheRequest) -> CacheDone:
         raise DocumentError("No output can be computed, so there is nothing to measure.")
     settings = {"seed": work.seed, "cache_limit": None, "enable_checkpointing": True}
     with work.roots.limiting():
-        pipeline = Pipeline.from_graph(graph, **{**settings, "cache": "off", "cache_at": None})
-        try:
+        with closing(Pipeline.from_graph(graph, **{**settings, "cache": "off", "cache_at": None})) as pipeline:
             plain = measure(pipeline, _BATCHES, watch)
-        finally:
-            pipeline.close()
-        pipeline = Pipeline.from_graph(graph, **settings, cache="memory")
-        try:
+        with closing(Pipeline.from_graph(graph, **settings, cache="memory")) as pipeline:
             gain = measure_cache(pipeline, _SECONDS, watch)
-        finally:
-            pipeline.close()
     rates = plain.images_per_second, gain.measured.images_per_second
     return CacheDone(request.run, "done", *rates, gain.nbytes, gain.samples)

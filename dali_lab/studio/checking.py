@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from contextlib import closing
 
 from dali_lab.checking import KINDS, Check, Finding
 from dali_lab.checking.check import Progress
@@ -32,14 +33,10 @@ def check_dataset(work: Work, request: CheckRequest) -> CheckDone:
 
     graph = work.checked.runnable
     batch_size = max(1, int(graph.pipeline.get("batch_size") or 8))
-    with work.roots.limiting(writes=True):
-        check = Check(graph, batch_size=batch_size)
-        try:
-            report = check.run(watch)
-            kinds = _kinds(report.findings, _Places(graph, work.seed, batch_size))
-            excluded = _plain(os.fsdecode(exclude_list(check.excluded(report.errors))))
-        finally:
-            check.close()
+    with work.roots.limiting(writes=True), closing(Check(graph, batch_size=batch_size)) as check:
+        report = check.run(watch)
+        kinds = _kinds(report.findings, _Places(graph, work.seed, batch_size))
+        excluded = _plain(os.fsdecode(exclude_list(check.excluded(report.errors))))
     return CheckDone(request.run, "done", report.samples, round(report.seconds, 3), kinds, excluded)
 
 
@@ -94,9 +91,8 @@ class _Places:
 
     def _places(self, reader: str) -> Iterator[tuple[int, Place]]:
         node = self._graph.nodes[reader]
-        operator = make_operator(node)
-        source = open_source(operator, self._seeds.get(reader, -1))
-        try:
+        seed = self._seeds.get(reader, -1)
+        with closing(make_operator(node)) as operator, closing(open_source(operator, seed)) as source:
             assert isinstance(source, ListSource)
             seen = 0
             while seen < source.meta()["epoch_size"]:
@@ -104,6 +100,3 @@ class _Places:
                 iteration = seen // self._batch_size
                 yield from ((number, (iteration, index)) for index, number in enumerate(places.tolist()))
                 seen += self._batch_size
-        finally:
-            source.close()
-            operator.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 
 import numpy as np
 import numpy.typing as npt
@@ -36,27 +37,24 @@ def distribution(work: Work, request: DistributionRequest) -> DistributionDone:
         raise DocumentError(f"'{request.node}' cannot be computed yet.", "not_found")
     found: dict[str, list[float]] = {}
     done = failed = 0
-    with work.roots.limiting():
-        pipeline = Pipeline.from_graph(graph.replaced(outputs=(tap,)), seed=work.seed)
-        try:
-            pipeline.build()
-            size = int(pipeline.batch_size)
-            while done < wanted:
-                try:
-                    (output,) = pipeline.run()
-                except StopIteration:
-                    break
-                except DaliLabError:
-                    failed += size
-                    if failed >= wanted and not done:
-                        raise
-                else:
-                    arrays = [np.asarray(output.at(at)) for at in range(min(len(output), wanted - done))]
-                    note(found, arrays, output.layout())
-                done += size
-                work.progress(DistributionProgress(run, min(done, wanted), wanted))
-        finally:
-            pipeline.close()
+    graph = graph.replaced(outputs=(tap,))
+    with work.roots.limiting(), closing(Pipeline.from_graph(graph, seed=work.seed)) as pipeline:
+        pipeline.build()
+        size = int(pipeline.batch_size)
+        while done < wanted:
+            try:
+                (output,) = pipeline.run()
+            except StopIteration:
+                break
+            except DaliLabError:
+                failed += size
+                if failed >= wanted and not done:
+                    raise
+            else:
+                arrays = [np.asarray(output.at(at)) for at in range(min(len(output), wanted - done))]
+                note(found, arrays, output.layout())
+            done += size
+            work.progress(DistributionProgress(run, min(done, wanted), wanted))
     return DistributionDone(run, "done", min(done, wanted), min(failed, wanted), charts(found))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
@@ -46,14 +47,10 @@ def run_pipeline(work: Work, request: RunRequest) -> RunDone:
     if request.on_cluster:
         told = cluster.run(graph, work.seed, work.roots, work.token, lambda *now: work.tell(RunProgress(run, *now)))
         return structs.replace(told, run=run, missing=missing or None)
-    with work.roots.limiting(writes=True):
-        pipeline = Pipeline.from_graph(graph, seed=work.seed)
-        try:
-            measured = measure(
-                pipeline, batches, lambda done, rate: work.progress(RunProgress(run, done, batches, round(rate, 1)))
-            )
-        finally:
-            pipeline.close()
+    with work.roots.limiting(writes=True), closing(Pipeline.from_graph(graph, seed=work.seed)) as pipeline:
+        measured = measure(
+            pipeline, batches, lambda done, rate: work.progress(RunProgress(run, done, batches, round(rate, 1)))
+        )
     return RunDone(**structs.asdict(measured), run=run, status="done", missing=missing or None)
 
 

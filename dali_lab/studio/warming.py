@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +63,8 @@ def compile_graph(graph: Graph) -> None:
     """
     from dali_lab.kernels.cpu import background
 
-    pipeline = Pipeline.from_graph(graph, prefetch_queue_depth=1)
-    try:
-        with background.at_once():
-            pipeline.run()
-    finally:
-        pipeline.close()
+    with closing(Pipeline.from_graph(graph, prefetch_queue_depth=1)) as pipeline, background.at_once():
+        pipeline.run()
 
 
 def _compile_kernels(tell: Callable[[float, str], None] | None) -> int:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable
+from contextlib import closing
 
 import numpy as np
 import numpy.typing as npt
@@ -51,22 +52,14 @@ class Samples:
 
     def __init__(self, node: Node, roots: Roots) -> None:
         self._roots = roots
-        with roots.limiting():
-            operator = make_operator(node)
-            try:
-                source = open_source(operator, 0)
-                try:
-                    if not isinstance(source, ListSource):
-                        raise DocumentError(f"'{node.id}' has no list of samples to show.", "not_found")
-                    self.size = int(source.meta()["epoch_size"])
-                    everything = np.arange(self.size, dtype=np.int64)
-                    files = list(source.files(everything)) or [""] * self.size
-                    named = list(source.names(everything)) or files
-                    self.labels = source.labels()
-                finally:
-                    source.close()
-            finally:
-                operator.close()
+        with roots.limiting(), closing(make_operator(node)) as operator, closing(open_source(operator, 0)) as source:
+            if not isinstance(source, ListSource):
+                raise DocumentError(f"'{node.id}' has no list of samples to show.", "not_found")
+            self.size = int(source.meta()["epoch_size"])
+            everything = np.arange(self.size, dtype=np.int64)
+            files = list(source.files(everything)) or [""] * self.size
+            named = list(source.names(everything)) or files
+            self.labels = source.labels()
         base = node.arguments.get("file_root")
         base = base if isinstance(base, str) else ""
         self.files = [path if not path or is_remote(path) else os.path.join(base, path) for path in files]

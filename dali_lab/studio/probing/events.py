@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,8 +56,7 @@ class _Probe:
         self._side = within(request.side, 8, 256)
         self._epochs = within(request.epochs, 1, _MOST["epochs"])
         self._seeds = within(request.seeds, 1, _MOST["seeds"])
-        found = Samples(self._reader, work.roots)
-        try:
+        with closing(Samples(self._reader, work.roots)) as found:
             labels = found.labels
             if labels is None:
                 raise DocumentError(f"'{self._reader.id}' gives no labels.", "unsuitable")
@@ -64,8 +64,6 @@ class _Probe:
             names = [file[len(root) :].lstrip("/\\") if isinstance(root, str) and file.startswith(root) else file
                      for file in found.files]  # fmt: skip
             everything = [Sample(file, int(label)) for file, label in zip(names, labels, strict=True)]
-        finally:
-            found.close()
         self._training, self._measured = split(everything, within(request.samples, 4, _MOST["samples"]), work.seed)
         known = sorted({sample.label for sample in self._training})
         number = {label: at for at, label in enumerate(known)}
@@ -80,11 +78,8 @@ class _Probe:
         """Train all networks, in pairs of one seed."""
 
         self._report()
-        plain = self._pictures(self._plain, self._measured, 0)
-        try:
+        with closing(self._pictures(self._plain, self._measured, 0)) as plain:
             measured = plain.whole()
-        finally:
-            plain.close()
         fixed: Pictures | None = None
         try:
             for number in range(self._seeds):
