@@ -8,7 +8,6 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { redoIcon, runIcon, stopIcon, undoIcon, type LabIcon } from '@jupyterlab/ui-components';
 import type { Widget } from '@lumino/widgets';
 import type { GraphWidget } from './document';
-import type { Exported } from './editor';
 import {
   arrangeIcon,
   exportIcon,
@@ -206,7 +205,7 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
       try {
         readGraph(shown.context.model.toString());
         await shown.content.ready;
-        const { text, warnings } = await shown.content.ask<Exported>('export', { to: 'python' });
+        const { text, warnings } = await shown.content.ask('export', { to: 'python' });
         Clipboard.copyToSystem(text);
         if (warnings?.length) Notification.warning(warnings.join(' '));
         else Notification.info(trans.__('Copied %1 as Python.', PathExt.basename(path)), { autoClose: 3000 });

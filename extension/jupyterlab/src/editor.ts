@@ -2,10 +2,10 @@
 import type { Translator } from '../../src/core/language';
 import type * as Bundle from '../../src/index';
 
-export type { Handle, Transport } from '../../src/index';
+export type { Handle } from '../../src/index';
 export type { GraphDocument } from '../../src/core/document';
 export type { OpenRequest } from '../../src/core/state';
-export type { Bytes, ConnectionStatus, Exported, Listing, Message, Request } from '../../src/core/protocol';
+export type * from '../../src/core/protocol';
 
 /** The bundle, which from now on speaks the language of `trans`. */
 export async function loadEditor(trans: Translator): Promise<typeof Bundle> {

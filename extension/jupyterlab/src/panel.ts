@@ -12,7 +12,15 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 import { emptyDocument } from '../../src/core/document';
 import { DRAG_EVENTS, onDrag } from './dropping';
-import { loadEditor, type Handle, type Listing, type Message, type OpenRequest } from './editor';
+import {
+  loadEditor,
+  type Handle,
+  type Message,
+  type Method,
+  type OpenRequest,
+  type Parameters,
+  type Result,
+} from './editor';
 import { KernelBar } from './kernelBar';
 import { followKeys, passOn } from './keys';
 import { sharePeople, type Awareness } from './people';
@@ -134,11 +142,11 @@ export class GraphPanel extends Widget {
   }
 
   /** Sends the session a request, after the canvas's pending edits. */
-  async ask<T>(method: string, params: unknown): Promise<T> {
+  async ask<M extends Method>(method: M, ...params: Parameters<M>): Promise<Result<M>> {
     const { handle } = this;
     if (!handle) throw new Error(this.surroundings.trans.__('The graph is not open yet.'));
     handle.editor.sync.flush();
-    return handle.editor.connection.call<T>(method, params);
+    return handle.editor.connection.call(method, ...params);
   }
 
   /** Cancels running work, in the kernel too. */
@@ -268,7 +276,7 @@ export class GraphPanel extends Widget {
 
   /** The contents manager's path of a file that the kernel can see; null when it is out of its reach. */
   private async contentsPath(path: string): Promise<string | null> {
-    const listing = await this.ask<Listing>('list_files', { kinds: ['graph'] }).catch(() => null);
+    const listing = await this.ask('list_files', { kinds: ['graph'] }).catch(() => null);
     const folder = PathExt.dirname(this.context.localPath);
     if (!listing?.path.endsWith(folder)) return null;
     const root = listing.path.slice(0, listing.path.length - folder.length).replace(/\/$/, '');
@@ -287,7 +295,7 @@ export class GraphPanel extends Widget {
     if (typeof body !== 'object' || body === null || !('file' in body)) return message;
     if ('document' in body && !('protocol' in body)) this.text.schedule();
     const placed = { ...body, ...this.place() };
-    return message.kind === 'response' ? { ...message, result: placed } : { ...message, params: placed };
+    return { ...message, [message.kind === 'response' ? 'result' : 'params']: placed };
   }
 
   private onPath(): void {
