@@ -26,7 +26,7 @@ from dali_lab.executor.tolerance import Tolerance
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
-from dali_lab.schema.call import Wait
+from dali_lab.schema.call import Call, Wait
 
 Table = npt.NDArray[np.int64]
 
@@ -202,6 +202,8 @@ class ChunkRunner:
                     return self._run_steps(stage_run, chunk)
                 chunk.position = kept.count
                 return self._run_steps(stage_run, chunk)
+        if filling is not None and kept.beside is not None and way is Way.KEPT and len(missing) == count:
+            return self._keep_beside(stage_run, chunk, kept, identities, own)
         state = self._run_steps(stage_run, chunk, kept.count)
         if state is not _State.DONE:
             return state
@@ -222,6 +224,28 @@ class ChunkRunner:
         chunk.plain, clock = True, _Clock(chunk.effort)
         state = self._run_steps(stage_run, chunk)
         filling.computed(chunk.stop - chunk.start, clock.seconds())
+        return state
+
+    def _keep_beside(
+        self, stage_run: StageRun, chunk: Chunk, kept: CachedSteps, identities: Table, own: dict[str, Call]
+    ) -> _State:
+        """Run a chunk as without a cache, and keep what its steps leave aside."""
+        from dali_lab.kernels.cpu import background
+
+        began, clock = time.thread_time(), _Clock(chunk.effort)
+        chunk.plain, chunk.aside = True, []
+        state = self._run_steps(stage_run, chunk)
+        if state is not _State.DONE:
+            return state
+        results = dict(chunk.local)
+        if chunk.aside and kept.beside is not None:
+            results[kept.beside] = chunk.aside[0]
+        if all(edge in results for edge in kept.edges):
+            kept.keep(identities, own, [results[edge] for edge in kept.edges], time.thread_time() - began)
+            if kept.filling is not None and kept.store is not None:
+                kept.filling.kept(chunk.stop - chunk.start, clock.seconds(), None, kept.store.writing)
+        elif not background.busy():
+            kept.beside = None  # the fused step does not take these pictures
         return state
 
     def _run_steps(self, stage_run: StageRun, chunk: Chunk, end: int | None = None) -> _State:

@@ -61,7 +61,8 @@ class Chunk:
     `position` is the next step, `local` the results of earlier steps, `failed` the nodes without a result, `effort` the
     CPU time so far. `lost` are the samples that a call went on without, and `stand_ins` those among them in whose place
     it had another. `alone` says that the chunk is one sample that takes the place of a bad one: its failure is that of
-    the try, and kept in `error`. `plain` says that it is computed without the stage's cache.
+    the try, and kept in `error`. `plain` says that it is computed without the stage's cache; `aside` is where its steps
+    leave what is kept all the same.
     """
 
     index: int
@@ -76,6 +77,7 @@ class Chunk:
     alone: bool = False
     error: BaseException | None = None
     plain: bool = False
+    aside: list[Batch] | None = None
 
 
 class StageRun:

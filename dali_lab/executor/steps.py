@@ -70,6 +70,7 @@ class StepRunner:
         call.notes = stage_run.notes.get(step.node.id)
         call.lost = None if run.policy is None or chunk.alone else chunk.lost
         call.stand_ins = chunk.stand_ins
+        call.aside = chunk.aside
         call.place = _place(stage_run, step, first)
         return run_operator(step.operator, call, inputs, step.outputs, check=not stage.whole)
 

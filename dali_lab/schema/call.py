@@ -87,6 +87,8 @@ class Call(CalledSamples):
         The batch is used and given back soon, as a preview's is not: samples may lie in memory that they share.
     user_context
         Entered around functions of the user: it makes their pipeline the current one.
+    aside
+        Where a fused operator may leave the result of its first half, which a cache keeps; `None` where none is wanted.
     rows
         ``int64[count]``, the index by which each sample draws random numbers, where it is not that in the batch.
     """
@@ -104,6 +106,7 @@ class Call(CalledSamples):
     stand_ins: dict[int, int] = field(default_factory=dict)
     transient: bool = False
     user_context: Callable[[], AbstractContextManager[object]] = nullcontext
+    aside: list[Batch] | None = None
     rows: npt.NDArray[np.int64] | None = None
 
     def share(self, work: Callable[[int], bool]) -> None:

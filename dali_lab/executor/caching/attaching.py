@@ -84,6 +84,7 @@ def attach_cache(
     if plain is not None:
         stage.plain = _plain_steps(plan, stage, plain)
         stage.kept.filling = filling
+        stage.kept.beside = _beside(plan.graph, part, stage.plain)
     return stage.kept
 
 
@@ -111,6 +112,14 @@ def _plain_steps(plan: Plan, stage: Stage, graph: Graph) -> list[Step]:
     steps = [*found.steps, *passed_on]
     known = {step.node.id for step in steps} <= {step.node.id for step in stage.steps}
     return steps if known and exports <= set(found.exports) and not found.whole and not found.scope else []
+
+
+def _beside(graph: Graph, part: CachedPart, plain: Sequence[Step]) -> Edge | None:
+    """The kept edge, but for those of readers, that is the first half of a fused step without a cache: windows."""
+    edges = [edge for edge in part.exports if graph.nodes[edge.node].inputs]
+    halves = {step.node.arguments.get("resize_node") for step in plain}
+    made = [graph.nodes[graph.nodes[edge.node].inputs[0].node] for edge in edges]
+    return edges[0] if len(edges) == 1 and made[0].op == "_resize_window" and made[0].id in halves else None
 
 
 def _made_alike(one: Node, other: Node) -> bool:

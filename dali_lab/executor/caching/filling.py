@@ -170,11 +170,15 @@ class Filling:
         with self._lock:
             self._plain.note(samples, seconds)
 
-    def kept(self, samples: int, seconds: float, rest: float, writing: float) -> None:
-        """Note a chunk all of which was kept: its cost, that of what is not kept, and seconds of writing a sample."""
+    def kept(self, samples: int, seconds: float, rest: float | None, writing: float) -> None:
+        """Note a chunk all of which was kept: its cost, that of what is not kept, and seconds of writing a sample.
+
+        The second is `None` where both come out of one step.
+        """
         with self._lock:
             self._kept.note(samples, seconds)
-            self._rest.note(samples, rest)
+            if rest is not None:
+                self._rest.note(samples, rest)
             self._writing = writing
 
     def found(self, samples: int, seconds: float) -> None:

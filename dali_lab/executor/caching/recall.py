@@ -63,6 +63,8 @@ class CachedSteps:
         Makes the store once it is known how long identities are; `None` where it cannot be used.
     filling
         Decides which chunks are kept, where chunks can be computed as without a cache, too.
+    beside
+        The edge whose results come out of the steps without a cache as well (:attr:`Call.aside`), if there is one.
     """
 
     count: int
@@ -72,6 +74,7 @@ class CachedSteps:
     exposed: tuple[bool, ...]
     open: Callable[[Form], Store | None]
     filling: Filling | None = None
+    beside: Edge | None = None
     store: Store | None = None
     _opened: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -19,7 +19,12 @@ from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu import background, resample_plain, resample_planes
 from dali_lab.kernels.cpu.convert import saturate, whole_level, widen
 from dali_lab.kernels.cpu.machine import uses
-from dali_lab.kernels.cpu.machine.pixel_vectors import STEP, finish_normalized, normalize_mirrored_row, normalize_row
+from dali_lab.kernels.cpu.machine.pixel_vectors import (
+    ROW_STEP,
+    finish_normalized,
+    normalize_mirrored_row,
+    normalize_row,
+)
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 from dali_lab.kernels.cpu.resample_pixels import pixel_row, plan_pixels, start_picture, takes
 from dali_lab.kernels.cpu.resample_rows import ROWS, plan_rows, resample_four_rows, start_frame
@@ -157,7 +162,7 @@ def _crop_mirror_normalize_pixels(
 def _are_inside(src_shapes: Array, windows: Array) -> bool:
     """Whether pictures have three channels and windows lie within them, wide enough for the vectors."""
     table, cut = np.asarray(src_shapes), np.asarray(windows)
-    if not (uses("vectors") and len(table) and (table[:, 3] == 3).all() and cut[:, 3].min() >= STEP):
+    if not (uses("vectors") and len(table) and (table[:, 3] == 3).all() and cut[:, 3].min() >= ROW_STEP):
         return False
     return bool(cut[:, :2].min() >= 0 and (cut[:, :2] + cut[:, 2:] <= table[:, 1:3]).all())
 

@@ -14,6 +14,7 @@ import numpy as np
 from dali_lab.kernels.arrays import Array, Window
 from dali_lab.kernels.cpu import background
 from dali_lab.kernels.cpu.machine import uses
+from dali_lab.kernels.cpu.machine.pixel_vectors import normalize_mirrored_row, normalize_row
 from dali_lab.kernels.cpu.machine.plane_vectors import (
     LANES,
     NEAR,
@@ -149,15 +150,42 @@ def plan_planes(
     )
 
 
-def _resampling(across_near: Any, across_far: Any, finish: Any, size: int) -> Any:
+@part
+def rows_before(plan: Plan) -> int:
+    """Rows at the top of the picture that are not read."""
+    height = plan[0][0]
+    y_first = plan[1][0]
+    first = min(y_first[0], y_first[y_first.shape[0] - 1])
+    return min(max(first, 0), height - 1) // ROWS * ROWS
+
+
+@part
+def _no_more(row: int, columns: int, mean: int, inverse: int, planes: int, plane: int, mirrored: bool) -> None:
+    """There is nothing else to make of a row."""
+
+
+@part
+def _normalized(row: int, columns: int, mean: int, inverse: int, planes: int, plane: int, mirrored: bool) -> None:
+    """Normalise a row of pixels, too."""
+    if mirrored:
+        normalize_mirrored_row(row, mean, inverse, planes, plane, columns)
+    else:
+        normalize_row(row, mean, inverse, planes, plane, columns)
+
+
+def _resampling(across_near: Any, across_far: Any, finish: Any, size: int, more: Any = _no_more) -> Any:
     """Make the function whose rows are written by three others, with `size` bytes from one column to the next.
 
     It resamples a picture at an address, rounds to levels, and writes three planes of ``(level - mean) * inverse``, or
-    pixels, for which both are 0. `row_pitch` is the number of bytes from one row of the picture to the next.
+    pixels, for which both are 0. `row_pitch` is the number of bytes from one row of the picture to the next. `more`
+    makes `planes` of each row of pixels as well.
     """
 
     @part
-    def resample(picture: int, row_pitch: int, plan: Plan, mean: int, inverse: int, out: int) -> None:
+    def resample(
+        picture: int, row_pitch: int, plan: Plan, mean: int, inverse: int, out: int, planes: int = 0,
+        mirrored: bool = False,
+    ) -> None:  # fmt: skip
         sizes, indices, floats, vertical_first = plan
         height, low, count, y_n, x_n, groups, line_pitch, pitch, reach = sizes
         y_first, tables, tags, addresses, levels = indices
@@ -173,7 +201,7 @@ def _resampling(across_near: Any, across_far: Any, finish: Any, size: int) -> An
         tags[:] = -1
         rounding = levels.ctypes.data
         for y in range(rows):
-            goal = out + y * columns * size
+            goal, other = out + y * columns * size, planes + y * columns * 4
             start = y_first[y]
             factors = y_weights.ctypes.data + 4 * y * y_n
             if vertical_first:
@@ -190,6 +218,7 @@ def _resampling(across_near: Any, across_far: Any, finish: Any, size: int) -> An
                         line, line_pitch * 4, tables.ctypes.data, places, weights, x_n, mean, inverse, goal, plane,
                         vectors, rounding,
                     )  # fmt: skip
+                more(goal, columns, mean, inverse, other, plane, mirrored)
                 continue
             for k in range(y_n):
                 row = min(max(start + k, 0), height - 1)
@@ -206,12 +235,15 @@ def _resampling(across_near: Any, across_far: Any, finish: Any, size: int) -> An
                     )  # fmt: skip
                 addresses[k] = base + (row - number * ROWS + slot * ROWS) * 3 * pitch * 4
             finish(addresses.ctypes.data, pitch * 4, factors, y_n, mean, inverse, goal, plane, columns, rounding)
+            more(goal, columns, mean, inverse, other, plane, mirrored)
 
     return resample
 
 
 resample_planes = _resampling(across_near_planes, across_far_planes, finish_planes, 4)
 resample_pixels = _resampling(across_near_pixels, across_far_pixels, finish_pixels, 3)
+resample_both = _resampling(across_near_pixels, across_far_pixels, finish_pixels, 3, _normalized)
+"""Pixels, and planes made of them, which are mirrored where asked for."""
 
 
 @kernel

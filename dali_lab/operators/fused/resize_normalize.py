@@ -13,7 +13,7 @@ from dali_lab.model.dtypes import FLOAT, UINT8, numpy_dtype
 from dali_lab.model.errors import DaliLabError
 from dali_lab.operators.geometry.crop import Crop
 from dali_lab.operators.geometry.crop_mirror_normalize import CropMirrorNormalize
-from dali_lab.operators.geometry.resizing import Resizing
+from dali_lab.operators.geometry.resizing import Resizing, resize_pixels
 from dali_lab.operators.geometry.windows import crop_windows, within
 from dali_lab.schema import Arg, Call, Input, Operator, Output, find_operator, register
 
@@ -100,11 +100,18 @@ class ResizeNormalize(Operator):
         targets = out.addresses
         if data.undecoded is not None:
             done = np.zeros(len(data), np.bool_)
+            pixels = None
             if out.dtype == FLOAT and planar and wide == 3:
-                from dali_lab.kernels.cpu.decode_resize import decode_resize_normalize
+                from dali_lab.kernels.cpu.decode_resize import decode_resize
 
-                done = decode_resize_normalize(data.undecoded, targets, resized, call.share)
+                if call.aside is not None:
+                    extents = np.concatenate([windows.shape[:, :2], data.shapes[:, 2:]], axis=1)
+                    pixels = Batch.allocate(extents, UINT8, "HWC")
+                places = None if pixels is None else pixels.addresses
+                done = decode_resize(data.undecoded, targets, resized, call.share, places)
             if done.all():
+                if call.aside is not None and pixels is not None:
+                    call.aside.append(pixels)
                 return out
             left = np.flatnonzero(~done)
             data = data.undecoded.decode(~done).take(left)
@@ -152,7 +159,6 @@ class ResizeWindow(ResizeNormalize):
     name = "_resize_window"
     schema_name = "_ResizeWindow"
     on_gpu = False
-    takes_undecoded = False
     resizes = True
     tested_elsewhere = "tests/unit/pipeline/caching/test_places.py"
     arguments = (
@@ -173,17 +179,14 @@ class ResizeWindow(ResizeNormalize):
     def _fused(self, call: Call, first: Call, second: Call, data: Batch, plan: Any, windows: Any) -> Batch:
         from dali_lab.kernels.cpu import resample
 
-        table = np.concatenate([np.ones((len(data), 1), np.int64), data.shapes], axis=1)
         if not resample.takes(data.shapes[:, 2], data.shapes[:, 1], windows.shape[:, 1]):
             return super()._fused(call, first, second, data, plan, windows)
         assert isinstance(self.first, Resizing)
         out = call.allocate(np.concatenate([windows.shape[:, :2], data.shapes[:, 2:]], axis=1), UINT8, "HWC")
         place = np.concatenate([windows.start[:, :2], windows.shape[:, :2]], axis=1)
         roi = np.concatenate([plan.low, plan.high], axis=1)
-        antialias = bool(self.first.value("antialias"))
-        resample.resize_windows(
-            data.addresses, out.addresses, table, plan.size, place, roi, *self.first.filters(first), antialias
-        )
+        filters = *self.first.filters(first), bool(self.first.value("antialias"))
+        resize_pixels(call, data, out, (plan.size, place, roi, *filters))
         return out
 
     def _run_second(self, call: Call, resized: Batch) -> Batch:

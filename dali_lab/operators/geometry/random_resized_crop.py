@@ -19,6 +19,7 @@ class RandomResizedCrop(Resizing):
     """Cuts a random window out of each image and resizes it to one size."""
 
     name = "random_resized_crop"
+    takes_undecoded = True
     inputs = (
         Input(
             "data", dtypes=DTYPES, layouts=("HWC", "CHW", "FHWC", "FCHW", "CFHW"), doc="Images or sequences of {types}."

@@ -30,6 +30,7 @@ class Resize(Resizing):
     """
 
     name = "resize"
+    takes_undecoded = True
     arguments = (
         *SIZES,
         *FILTERS,

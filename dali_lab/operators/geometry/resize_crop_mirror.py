@@ -24,6 +24,7 @@ class ResizeCropMirror(Resizing):
     """
 
     name = "resize_crop_mirror"
+    takes_undecoded = True
     title = "Resize, crop and mirror"
     arguments = (
         *SIZES,

@@ -15,6 +15,7 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Arg, Call, Input, Needs, OneOf, Operator, Output, choice, flag, integer, number, numbers
 
 Table = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
 LAYOUTS = ("HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW")
 DTYPES = (UINT8, INT16, UINT16, FLOAT)
 
@@ -274,7 +275,13 @@ class Resizing(Operator):
 
     def resample(self, call: Call, images: Batch, plan: Resampling) -> Batch:
         """Run the kernel for these regions and sizes."""
+        from dali_lab.kernels.cpu.resample import takes
+
         dtype = call.result_type(images, (FLOAT,))
+        if images.undecoded is not None:
+            if dtype == UINT8 and takes(images.shapes[:, 2], images.shapes[:, 1], plan.size[:, 1]):
+                return self._resample_undecoded(call, images, plan)
+            images = images.undecoded.decode()
         layout = images.layout
         spatial = [layout.index(letter) for letter in layout if letter in "DHW"]
         shapes = images.shapes.copy()
@@ -301,6 +308,42 @@ class Resizing(Operator):
             _numpy(dtype),
         )
         return out
+
+    def ready_for_undecoded(self) -> bool:
+        from dali_lab.kernels.cpu import decode_resize
+
+        return self.takes_undecoded and decode_resize.ready()
+
+    def _resample_undecoded(self, call: Call, images: Batch, plan: Resampling) -> Batch:
+        out = call.allocate(np.concatenate([plan.size, images.shapes[:, 2:]], axis=1), UINT8, images.layout)
+        whole = np.concatenate([np.zeros_like(plan.size), plan.size], axis=1)
+        filters = *self.filters(call), bool(self.value("antialias"))
+        resize_pixels(call, images, out, (plan.size, whole, np.concatenate([plan.low, plan.high], axis=1), *filters))
+        return out
+
+
+def resize_pixels(call: Call, images: Batch, out: Batch, tables: tuple[Rows, Rows, Table, Rows, Rows, bool]) -> None:
+    """Resize uint8 pictures of three channels, HWC, and store a window of each; undecoded ones are decoded here.
+
+    Parameters
+    ----------
+    tables
+        As :func:`~dali_lab.kernels.cpu.resample.resize_windows` takes them, from the sizes on.
+    """
+    from dali_lab.kernels.cpu import resample
+    from dali_lab.kernels.cpu.decode_resize import decode_resize
+    from dali_lab.kernels.cpu.normalize import Resized
+
+    none = np.zeros((0, 3), np.float32)
+    resized, targets = Resized(*tables, np.zeros(len(images), np.int64), none, none), out.addresses
+    if images.undecoded is not None:
+        done = decode_resize(images.undecoded, targets, resized, call.share)
+        left = np.flatnonzero(~done)
+        if not len(left):
+            return
+        images, targets, resized = images.undecoded.decode(~done).take(left), targets[left], resized.take(left)
+    shapes = np.concatenate([np.ones((len(images), 1), np.int64), images.shapes], axis=1)
+    resample.resize_windows(images.addresses, targets, shapes, *resized.tables())
 
 
 def resize_along(call: Call, axes: int) -> Callable[..., None]:

@@ -10,7 +10,7 @@ import pytest
 
 from dali_lab.codecs.backends import libjpeg
 from dali_lab.kernels.cpu import resample_plain, resample_planes
-from dali_lab.kernels.cpu.decode_resize import decode_resize_normalize
+from dali_lab.kernels.cpu.decode_resize import decode_resize
 from dali_lab.kernels.cpu.machine import jpeg
 from dali_lab.kernels.cpu.memory import like, rows
 from dali_lab.kernels.cpu.normalize import Resized, resize_crop_mirror_normalize
@@ -62,7 +62,7 @@ def both(
     one, two = (np.full((count, 3, *wanted[0, 2:]), np.nan, np.float32) for _ in range(2))
     places = np.arange(count) * one[0].nbytes
     pictures = Undecoded(addresses, lengths, stored, boxes, color, fast, lambda wanted: pytest.fail("not asked for"))
-    done = decode_resize_normalize(pictures, one.ctypes.data + places, resized)
+    done = decode_resize(pictures, one.ctypes.data + places, resized)
     assert (pictures.seconds > 0) == done.any()
     ends = extents.prod(axis=1).cumsum() * 3
     memory = np.empty(ends[-1], np.uint8)

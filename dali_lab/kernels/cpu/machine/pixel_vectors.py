@@ -33,6 +33,8 @@ from dali_lab.kernels.cpu.machine.emission import (
 
 STEP = 8
 """Pixels that are worked on together."""
+ROW_STEP = 16
+"""Pixels of a row that are normalised together."""
 BLOCK = 64
 """Elements of a row of float32 that are worked on together."""
 
@@ -362,17 +364,6 @@ def finish_normalized(
     steps(builder, pixels, STEP, body)
 
 
-def _planes(builder: Builder, pairs: list[Value], goal: Value, pitch: Value, backwards: bool) -> None:
-    """Store eight pixels, given as vectors of two pixels of four lanes, into a row of each of three planes."""
-    a, b, c, d = pairs
-    for channel in range(3):
-        lanes = [channel + 4 * i for i in range(4)]
-        order = list(range(STEP))
-        left, right = shuffle(builder, a, b, lanes), shuffle(builder, c, d, lanes)
-        store(builder, shuffle(builder, left, right, order[::-1] if backwards else order), goal)
-        goal = builder.add(goal, pitch)
-
-
 def _normalize_row(backwards: bool) -> Any:
     @emitted(of_integers())
     def normalize_row(
@@ -385,17 +376,28 @@ def _normalize_row(backwards: bool) -> Any:
         mean, inverse, out, pitch
             As for :func:`finish_normalized`.
         """
-        kind = ir.VectorType(_float, STEP)
-        centre, factor = load(builder, mean, kind, 4), load(builder, inverse, kind, 4)
+        small, wide = ir.VectorType(_byte, ROW_STEP), ir.VectorType(ir.IntType(32), ROW_STEP)
+
+        def of_channel(address: Value, channel: int) -> Value:
+            return splat(builder, load(builder, add(builder, address, 4 * channel), _float, 4), ROW_STEP)
+
+        factors = [(of_channel(mean, channel), of_channel(inverse, channel)) for channel in range(3)]
 
         def body(place: Value) -> None:
-            a, b, c = _read_bytes(builder, builder.add(row, builder.mul(place, _i64(3))))
-            pairs = [shuffle(builder, *((a, b), (b, c))[left], lanes) for left, lanes in _PAIRS]
-            pairs = [builder.fmul(builder.fsub(pair, centre), factor) for pair in pairs]
-            first = builder.sub(builder.sub(pixels, place), _i64(STEP)) if backwards else place
-            _planes(builder, pairs, builder.add(out, builder.mul(first, _i64(4))), pitch, backwards)
+            first = builder.sub(builder.sub(pixels, place), _i64(ROW_STEP)) if backwards else place
+            start = builder.add(row, builder.mul(first, _i64(3)))
+            a, b, c = (load(builder, add(builder, start, ROW_STEP * i), small) for i in range(3))
+            goal = builder.add(out, builder.shl(place, _i64(2)))
+            for channel, (centre, factor) in enumerate(factors):
+                lanes = [channel + 3 * pixel for pixel in range(ROW_STEP)]
+                lanes = lanes[::-1] if backwards else lanes
+                taken = shuffle(builder, a, b, [min(lane, 2 * ROW_STEP - 1) for lane in lanes])
+                merged = [k if lane < 2 * ROW_STEP else lane - ROW_STEP for k, lane in enumerate(lanes)]
+                value = builder.sitofp(builder.zext(shuffle(builder, taken, c, merged), wide), centre.type)
+                store(builder, builder.fmul(builder.fsub(value, centre), factor), goal)
+                goal = builder.add(goal, pitch)
 
-        steps(builder, pixels, STEP, body)
+        steps(builder, pixels, ROW_STEP, body)
 
     return normalize_row
 

@@ -10,6 +10,10 @@ import pytest
 
 from dali_lab import fn, types
 from dali_lab.cli.entry import main
+from dali_lab.kernels.cpu import resample_planes
+from dali_lab.model.batch import Batch
+from dali_lab.operators.fused.resize_normalize import ResizeNormalize
+from dali_lab.schema import Call
 from tests.unit.pipeline.caching.graphs import COUNT, assert_same, kept, make, read, taken
 
 
@@ -71,3 +75,30 @@ def test_a_crop_beyond_the_picture(root: Path) -> None:
     expected = taken(make(define, root, batch_size=1), 2)
     assert all("cut" in message for message in expected)
     assert_same(taken(make(define, root, batch_size=1, cache="memory"), 2), expected)
+
+
+@pytest.mark.skipif(not resample_planes.AVAILABLE, reason="this processor has no AVX-512")
+def test_windows_are_kept_beside_what_is_made_of_them(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pixels come out of the step that makes planes of them: with the bits of both, mirrored or not."""
+
+    def define(root: Path) -> Any:
+        images = fn.resize(fn.decoders.image(read(root)[0]), resize_shorter=50)
+        more = {"mirror": fn.random.coin_flip(), "mean": [100.0], "std": [50.0]}
+        return fn.crop_mirror_normalize(images, crop=(40, 44), **more)
+
+    made = []
+    run = ResizeNormalize.run
+
+    def noted(self: ResizeNormalize, call: Call, data: Batch) -> Batch:
+        result = run(self, call, data)
+        made.extend(call.aside or ())
+        return result
+
+    monkeypatch.setattr(ResizeNormalize, "run", noted)
+    monkeypatch.setenv("DALI_LAB_COMPILE", "at-once")
+    expected = taken(make(define, root))
+    pipeline = make(define, root, cache="memory")
+    assert_same(taken(pipeline), expected)
+    assert kept(pipeline) == COUNT
+    assert made
+    pipeline.close()
