@@ -148,7 +148,7 @@ def iterator(
     dataset_shard: object,
     *,
     rest: Rest | None = None,
-    prefetch_batches: int = 2,
+    prefetch_batches: int = 0,
     tensors: Literal["torch", "numpy"] = "torch",
 ) -> BatchIterator:
     """Iterate over the batches of a pipeline on Ray.
@@ -165,7 +165,8 @@ def iterator(
         The rest of a graph that was cut, which is run here: ``stage(...).rest``; that of ``dataset(until=...)`` by
         default.
     prefetch_batches
-        Blocks to fetch ahead.
+        Blocks that must be there before the first one is given, beyond the next, which is always fetched meanwhile: for
+        networks that are slower than the trainer.
     tensors
         Give torch tensors or NumPy arrays.
 
