@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from enum import Enum, unique
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,14 @@ class PipelineIterator(IteratorState):
 
     A subclass fills in :meth:`_convert`. Counters have the names of NVIDIA DALI, because iterators of
     programs reach for them.
+
+    Attributes
+    ----------
+    names_every_output
+        Whether each output has to have a name; those without are left out otherwise.
     """
+
+    names_every_output: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -114,7 +121,8 @@ class PipelineIterator(IteratorState):
             self._restore()
             self._initial_checkpoints = self._take_checkpoints()
         for pipeline in self._pipes:
-            if pipeline.num_outputs != len(self.output_map):
+            unnamed = pipeline.num_outputs - len(self.output_map)
+            if unnamed < 0 or (unnamed and self.names_every_output):
                 raise IteratorError(
                     f"has {len(self.output_map)} names for {pipeline.num_outputs} outputs", argument="output_map"
                 )

@@ -29,7 +29,7 @@ class DALIGenericIterator(PipelineIterator):
     pipelines
         One pipeline or several, with the same batch size.
     output_map
-        A name for each output.
+        Names of the outputs; those after the last name are left out.
     size, reader_name, auto_reset, last_batch_padded, last_batch_policy, prepare_first_batch
         As in :class:`dali_lab.plugin.pytorch.DALIGenericIterator`; ``PARTIAL`` is not supported, as shapes are
         fixed.
@@ -43,6 +43,8 @@ class DALIGenericIterator(PipelineIterator):
     IteratorError
         If the arguments contradict each other or the pipelines.
     """
+
+    names_every_output = False
 
     def __init__(
         self,
@@ -70,7 +72,7 @@ class DALIGenericIterator(PipelineIterator):
         )  # fmt: skip
 
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
-        return {name: output.as_cpu().as_array() for name, output in zip(self.output_map, outputs, strict=True)}
+        return {name: output.as_cpu().as_array() for name, output in zip(self.output_map, outputs, strict=False)}
 
     def _trimmed(self, batches: list[Any]) -> Any:
         joined = {}
@@ -110,7 +112,7 @@ def data_iterator(
     pipeline_fn
         Calls operators and returns the outputs; or what ``pipeline_def`` made of such a function.
     output_map
-        A name for each output.
+        Names of the outputs; those after the last name are left out.
     size, reader_name, auto_reset, last_batch_padded, last_batch_policy, prepare_first_batch
         As in :class:`dali_lab.plugin.pytorch.DALIGenericIterator`; ``PARTIAL`` is not supported, as shapes are
         fixed.

@@ -37,6 +37,15 @@ def test_data_iterator() -> None:
         assert isinstance(seen[0], jax.Array) and seen[0].shape == (2, 3)
 
 
+def test_outputs_without_a_name_are_left_out() -> None:
+    @data_iterator(output_map=["x"], size=2)
+    def iterator() -> Any:
+        x = fn.external_source(source=lambda: np.ones((2, 3), np.float32))
+        return x, x + 1
+
+    assert [*next(iterator(batch_size=2))] == ["x"]
+
+
 def test_parameters_are_declared_once_and_shown() -> None:
     shared = ["size", "reader_name", "auto_reset", "last_batch_padded", "last_batch_policy", "prepare_first_batch"]
     made = [*inspect.signature(DALIGenericIterator).parameters]
