@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -107,6 +108,7 @@ def _app(options: argparse.Namespace) -> int:
             if options.host not in LOOPBACK:
                 _print_address(server.port, access)
             shown = None if options.no_browser else server.address
+            gc.freeze()  # a search through all that is imported by now would hold up a slider by 0.1 s
             with opened_in_browser(shown), contextlib.suppress(KeyboardInterrupt):
                 threading.Event().wait()
         finally:

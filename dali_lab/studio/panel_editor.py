@@ -24,7 +24,7 @@ from dali_lab.studio.session import Session
 
 _MOST_TOGETHER = 16
 """Messages taken from one packet: packets are paced, not messages."""
-_PATIENCE = 0.02
+_PATIENCE = 0.04
 """Seconds after a request for a preview in which messages without pictures wait for those with."""
 
 
