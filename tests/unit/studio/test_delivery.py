@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dali_lab.studio.preview import delivery
 from dali_lab.studio.protocol.connections import Notice
 from dali_lab.studio.session import Session
 from tests.unit.studio.conftest import Client, document
@@ -113,3 +114,25 @@ def test_pictures_that_take_long_hold_up_no_other_node(
     assert editor.event("preview.node", timeout=60)["node"] == "reader"
     go.set()
     assert editor.finish(run)["decode"]["outputs"]
+
+
+def test_the_last_node_comes_first(
+    folder: Path, open_session: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "_TOGETHER", 60.0)
+    steps = {
+        "flip": {"op": "flip", "inputs": ["decode"]},
+        "again": {"op": "flip", "inputs": ["flip"]},
+    }
+    session = open_session(document(folder, **steps))
+    editor = Client(session)
+    editor.preview()  # from now on their kernels are known, and all are computed together
+    decode = {**session.store.document["nodes"]["decode"], "arguments": {"output_type": "GRAY"}}
+    editor.call("edit", changes={"nodes": {"decode": decode}})
+    run = editor.start(focus=[{"node": "decode", "output": 0}])
+    told = []
+    while len(told) < 3:
+        told.append(editor.event("preview.node", timeout=60)["node"])
+    assert told == ["again", "decode", "flip"]
+    assert editor.event("preview.focus", timeout=60)["images"]
+    assert editor.finish(run)[""]["status"] == "done"
