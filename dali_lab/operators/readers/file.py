@@ -12,9 +12,8 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT32
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, FileList, find_files, matcher
-from dali_lab.operators.readers.file_readers import WholeFileReader
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER
-from dali_lab.operators.readers.whole_files import Paths, read_files
+from dali_lab.operators.readers.whole_files import Paths, WholeFileReader, read_files
 from dali_lab.schema import Call, Output, flag, integers, register, string, strings
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT64, UINT8
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.audio import decode_sounds
-from dali_lab.operators.readers.file_readers import WholeFileReader
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER
-from dali_lab.operators.readers.whole_files import Paths, read_files
+from dali_lab.operators.readers.whole_files import Paths, WholeFileReader, read_files
 from dali_lab.schema import Arg, Call, Output, flag, number, register, strings
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.ports import Extent

@@ -14,6 +14,7 @@ from dali_lab.io.roots import OutsideRootsError, limited, open_within, reach
 from dali_lab.model.batch import Batch
 from dali_lab.model.buffers import buffer
 from dali_lab.model.dtypes import UINT8
+from dali_lab.operators.readers.list_reader import ListReader
 from dali_lab.schema import Call
 
 if TYPE_CHECKING:
@@ -98,6 +99,18 @@ class Paths:
             return [Part(file) for file in (rows if of_rows is None else of_rows(rows)).tolist()]
 
         return RemoteRows(self.parts, parts)
+
+
+class WholeFileReader(ListReader):
+    """A reader whose samples are files; :meth:`load` sets `_paths`, in the order of the list."""
+
+    _paths: Paths
+
+    def remote_rows(self) -> RemoteRows | None:
+        return self._paths.remote_rows()
+
+    def states(self, rows: Rows) -> Rows | None:
+        return self._paths.states(rows)
 
 
 def _reachable(name: str) -> bool:

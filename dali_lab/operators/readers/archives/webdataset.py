@@ -17,9 +17,9 @@ from dali_lab.operators.readers.archives import index
 from dali_lab.operators.readers.archives.index import Components, IndexFileError
 from dali_lab.operators.readers.archives.kept_index import components_of, for_each
 from dali_lab.operators.readers.archives.tar import TarError
-from dali_lab.operators.readers.file_readers import RangeReader, Rows
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import FILES_AFTER_EPOCH, READER
+from dali_lab.operators.readers.range_readers import RangeReader, Rows
 from dali_lab.schema import Arg, Call, Output, choice, flag, register, strings
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.ports import INTEGERS

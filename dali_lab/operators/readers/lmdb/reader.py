@@ -15,10 +15,10 @@ from dali_lab.io.locations import is_remote, join
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import to_dali_type
 from dali_lab.model.errors import ArgumentError
-from dali_lab.operators.readers.file_readers import RangeReader, Rows
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import check_alike
 from dali_lab.operators.readers.lmdb.index import LmdbError, find_entries
+from dali_lab.operators.readers.range_readers import RangeReader, Rows
 from dali_lab.schema import Call, strings
 from dali_lab.schema.arguments import REQUIRED
 

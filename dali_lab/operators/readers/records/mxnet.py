@@ -11,9 +11,9 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, UINT8
 from dali_lab.model.errors import ArgumentError
-from dali_lab.operators.readers.file_readers import RecordReader
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import FILES_AFTER_EPOCH, READER
+from dali_lab.operators.readers.range_readers import RecordReader
 from dali_lab.operators.readers.records.index import read_index
 from dali_lab.schema import Call, Output, register, strings
 from dali_lab.schema.arguments import REQUIRED

@@ -14,9 +14,9 @@ from dali_lab.model import features as tfrecord
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT64, UINT8
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
-from dali_lab.operators.readers.file_readers import RecordReader
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import FILES_AFTER_EPOCH, READER
+from dali_lab.operators.readers.range_readers import RecordReader
 from dali_lab.operators.readers.records.index import FRAME, read_index
 from dali_lab.schema import Arg, Call, Output, flag, register, strings
 from dali_lab.schema.arguments import REQUIRED

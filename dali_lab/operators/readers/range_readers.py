@@ -1,4 +1,4 @@
-"""Bases of readers by what a sample is: a whole file, or ranges of a large one."""
+"""Bases of readers whose samples are ranges of large files."""
 
 from __future__ import annotations
 
@@ -10,21 +10,8 @@ import numpy.typing as npt
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import ListReader
 from dali_lab.operators.readers.look_ahead import RemoteRows
-from dali_lab.operators.readers.whole_files import Paths
 
 Rows = npt.NDArray[np.int64]
-
-
-class WholeFileReader(ListReader):
-    """A reader whose samples are files; :meth:`load` sets `_paths`, in the order of the list."""
-
-    _paths: Paths
-
-    def remote_rows(self) -> RemoteRows | None:
-        return self._paths.remote_rows()
-
-    def states(self, rows: Rows) -> Rows | None:
-        return self._paths.states(rows)
 
 
 class RangeReader(ListReader):
