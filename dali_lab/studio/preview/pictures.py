@@ -59,7 +59,17 @@ def picture(array: Array, layout: str, kind: str, scale: Scale, size: int) -> Pi
 
 
 def planes(array: Array, layout: str) -> list[Array]:
-    """The frames to show, each ``[height, width, channels]`` with 1, 3 or 4 channels; a view where possible."""
+    """The frames that stand for a sample: four of a clip, the middle slice of a volume; see :func:`frames_of`."""
+    stack = frames_of(array, layout)
+    last = len(stack) - 1
+    if "D" in layout and "F" not in layout and last >= 0:
+        return [stack[len(stack) // 2]]
+    wanted = sorted({round(last * part / 3) for part in range(4)}) if last >= 0 else []
+    return [stack[index] for index in wanted]
+
+
+def frames_of(array: Array, layout: str) -> list[Array] | Array:
+    """All frames, each ``[height, width, channels]`` with 1, 3 or 4 channels; a view where possible."""
     letters = layout if len(layout) == array.ndim else {2: "HW", 3: "HWC", 4: "FHWC"}.get(array.ndim, "")
     if not letters or "H" not in letters or "W" not in letters:
         return [array.reshape(array.shape[0], -1)[..., None]]
@@ -73,12 +83,7 @@ def planes(array: Array, layout: str) -> list[Array]:
         return []
     if channels not in (1, 3, 4):
         moved = moved[..., :1] if channels == 2 else moved[..., :3]
-    stack = moved.reshape(-1, *moved.shape[-3:])
-    if "D" in letters and "F" not in letters:
-        return [stack[len(stack) // 2]]
-    last = len(stack) - 1
-    wanted = sorted({round(last * part / 3) for part in range(4)}) if last >= 0 else []
-    return [stack[index] for index in wanted]
+    return moved.reshape(-1, *moved.shape[-3:])
 
 
 def fitted(frame: Array, size: int, *, exact: bool = False) -> Array:

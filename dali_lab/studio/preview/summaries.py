@@ -225,7 +225,8 @@ def json_float(value: float) -> Value:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e6
+    return f"{value:.4g}" if isinstance(value, float) and not whole else f"{value:.0f}" if whole else str(value)
 
 
 def _label(source: str, roots: Collection[str]) -> str | None:

@@ -41,6 +41,7 @@ METHODS = {
     "distribution": Method(datasets.DistributionRequest, previews.RunStarted),
     "probe": Method(probes.ProbeRequest, previews.RunStarted),
     "sweep": Method(previews.SweepRequest, previews.Swept),
+    "play": Method(previews.PlayRequest, previews.Played),
     "compare": Method(previews.CompareRequest, previews.Compared),
     "gallery.list": Method(connections.Empty, gallery.GalleryList),
     "gallery.tiles": Method(gallery.TilesRequest, gallery.TileAnswer),

@@ -249,6 +249,29 @@ class Swept(Wire):
     errors: list[str | None]
 
 
+class PlayRequest(Wire):
+    """One sample to play: every frame of a clip, every slice of a volume, or a sound."""
+
+    node: str
+    output: int = 0
+    run: int | None = None
+    sample: int = 0
+    iteration: int = 0
+    size: int = 512
+
+
+class Played(Wire):
+    """Frames or slices in order; of a sound its waveform and spectrogram, with the number of its buffer.
+
+    A sound is a WAV file of so many `seconds`, with frequencies up to `highest` in hertz.
+    """
+
+    images: list[PictureRef | None]
+    sound: int | None = None
+    seconds: float = 0.0
+    highest: float = 0.0
+
+
 class CompareRequest(Wire):
     """The same samples through another document."""
 

@@ -12,6 +12,7 @@ from dali_lab.studio.connections import Request
 from dali_lab.studio.document.graph_document import checked
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.preview.delivery import Delivery
+from dali_lab.studio.preview.playing import played
 from dali_lab.studio.preview.results import Token
 from dali_lab.studio.protocol.caches import CacheDone, CacheRequest
 from dali_lab.studio.protocol.checks import CheckDone, CheckRequest
@@ -21,6 +22,7 @@ from dali_lab.studio.protocol.methods import METHODS
 from dali_lab.studio.protocol.previews import (
     CancelRequest,
     CompareRequest,
+    PlayRequest,
     PreviewRequest,
     RunRequest,
     RunStarted,
@@ -153,6 +155,14 @@ def sweep(workspace: Workspace, request: Request, params: SweepRequest) -> None:
         document, seed = workspace.store.document, workspace.store.seed
     pictures = running.Pictures(workspace.evaluator, workspace.renderer, workspace.store.permissions)
     _answer_later(workspace, request, params.run, lambda token: pictures.sweep(document, seed, params, token))
+
+
+@handles("play", PlayRequest)
+def play(workspace: Workspace, request: Request, params: PlayRequest) -> None:
+    """All frames or slices of a sample, or its sound."""
+    with workspace.lock:
+        found, seed = workspace.store.checked(), workspace.store.seed
+    _answer_later(workspace, request, params.run, lambda token: played(workspace.evaluator, found, seed, params, token))
 
 
 @handles("compare", CompareRequest)

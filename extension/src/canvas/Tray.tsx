@@ -10,6 +10,7 @@ import { Histogram } from './plots';
 import { Compare, Versions } from './Compare';
 import { Numbers } from './dataset/Numbers';
 import { PinnedNote } from './dataset/PinnedNote';
+import { playable, Player } from './Player';
 import { Sweep } from './Sweep';
 import { Batch, Follow, useFocus } from './TrayViews';
 import { beforeFocus } from '../core/focus';
@@ -50,6 +51,7 @@ function CloseTray() {
 
 const MODES: [TrayState['mode'], string, string][] = [
   ['batch', msg('Batch'), msg('All samples of this node')],
+  ['play', msg('Play'), msg('One clip, volume or sound of the batch, played')],
   ['compare', msg('Compare'), msg('Before and after, with a slider between')],
   ['follow', msg('Follow'), msg('One sample through all nodes before this one')],
   ['sweep', msg('Sweep'), msg('One argument at several values')],
@@ -78,11 +80,15 @@ function NodeTray({ id }: { id: string }) {
   const set = (change: Partial<TrayState>): void => editor.tray.patch({ ...change });
   const modes = MODES.filter(
     ([each]) =>
+      (each !== 'play' || playable(output) !== null) &&
       (each !== 'sweep' || capabilities.sweep) &&
       (each !== 'versions' || capabilities.compare) &&
       (each !== 'numbers' || capabilities.dataset),
   );
-  const mode = tray.mode === 'compare' && !beforeFocus(editor.history.document, id) ? 'batch' : tray.mode;
+  const impossible =
+    (tray.mode === 'compare' && !beforeFocus(editor.history.document, id)) ||
+    (tray.mode === 'play' && playable(output) === null);
+  const mode = impossible ? 'batch' : tray.mode;
   return (
     <>
       <div className="tray-head line">
@@ -148,6 +154,9 @@ function NodeTray({ id }: { id: string }) {
         style={{ '--size': `${tray.size}px`, '--sheet-size': `${tray.size / 2}px` } as CSSProperties}
       >
         {mode === 'batch' && <Batch id={id} output={output} index={tray.output} />}
+        {mode === 'play' && output && (
+          <Player key={`${id}:${tray.output}`} id={id} index={tray.output} output={output} />
+        )}
         {mode === 'compare' && <Compare id={id} index={tray.output} />}
         {mode === 'follow' && <Follow id={id} sample={tray.sample} count={output?.images.length ?? 1} />}
         {mode === 'versions' && <Versions id={id} index={tray.output} />}

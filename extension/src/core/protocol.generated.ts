@@ -685,6 +685,24 @@ export interface Swept {
   errors: (string | null)[];
 }
 
+/** One sample to play: every frame of a clip, every slice of a volume, or a sound. */
+export interface PlayRequest {
+  node: string;
+  output?: number;
+  run?: number | null;
+  sample?: number;
+  iteration?: number;
+  size?: number;
+}
+
+/** Frames or slices in order; of a sound its waveform and spectrogram, with the number of its buffer. A sound is a WAV file of so many `seconds`, with frequencies up to `highest` in hertz. */
+export interface Played {
+  images: (PictureRef | null)[];
+  sound?: number;
+  seconds?: number;
+  highest?: number;
+}
+
 /** The same samples through another document. */
 export interface CompareRequest {
   document: GraphDocument;
@@ -1201,6 +1219,7 @@ export interface Methods {
   distribution: { params: DistributionRequest; result: RunStarted };
   probe: { params: ProbeRequest; result: RunStarted };
   sweep: { params: SweepRequest; result: Swept };
+  play: { params: PlayRequest; result: Played };
   compare: { params: CompareRequest; result: Compared };
   'gallery.list': { params: Empty; result: GalleryList };
   'gallery.tiles': { params: TilesRequest; result: TileAnswer };

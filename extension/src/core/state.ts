@@ -103,7 +103,7 @@ export interface QuickSearch {
 export interface TrayState {
   /** Boxes, points and masks are drawn over the pictures. */
   overlays: boolean;
-  mode: 'batch' | 'compare' | 'follow' | 'sweep' | 'versions' | 'numbers';
+  mode: 'batch' | 'play' | 'compare' | 'follow' | 'sweep' | 'versions' | 'numbers';
   /** The sample that is followed through the nodes. */
   sample: number;
   /** A sample that the tray is to scroll to, once it is there. */

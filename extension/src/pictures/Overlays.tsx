@@ -37,7 +37,7 @@ export const Shapes = memo(function Shapes({ kind, items, width, height, label }
             stroke={colour(index)}
           />
         ) : (
-          <circle key={index} cx={x * width} cy={y * height} r={width / 90} fill={colour(index)} />
+          <circle key={index} cx={x * width} cy={y * height} r={width / 60} fill={colour(index)} />
         ),
       )}
     </svg>
