@@ -2,7 +2,6 @@
 import { useEffect, useState, type ReactNode } from 'react';
 import { browserPictures, pictureOf, type Picture } from '../core/pictures';
 import type { OutputResult } from '../core/previews';
-import type { Played } from '../core/protocol.generated';
 import { t } from '../core/language';
 import { Choices } from './controls/buttons';
 import { useEditor, useValue } from './context';
@@ -44,7 +43,7 @@ function useMedia(id: string, index: number, sample: number, output: OutputResul
     let urls: string[] = [];
     const ask = async (): Promise<void> => {
       const params = { node: id, output: index, sample, iteration, size: Math.max(320, size) };
-      const { result, buffers } = await editor.connection.request<Played>('play', params);
+      const { result, buffers } = await editor.connection.request('play', params);
       const frames = result.images.map((each) => pictureOf(each, buffers));
       const bytes = result.sound == null ? undefined : buffers[result.sound];
       const sound = bytes ? browserPictures.make(bytes, 'audio/wav') : null;
