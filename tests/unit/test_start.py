@@ -53,7 +53,7 @@ def test_a_run_imports_no_more_than_it_needs(graph: Path) -> None:
     assert "output 0: 1 × 4, UINT8" in done.stdout
     assert not [name for name in _NOT_FOR_A_RUN if name in modules]
     assert "numba.np.linalg" not in modules, "kernels come from the cache without what Numba needs to compile"
-    assert len([name for name in modules if name.startswith("dali_lab.operators.readers.")]) < 15
+    assert len([name for name in modules if name.startswith("dali_lab.operators.readers.")]) < 10
     assert len({name.split(".")[2] for name in _operators(modules)}) <= 3
 
 

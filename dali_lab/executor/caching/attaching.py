@@ -119,7 +119,7 @@ def _beside(graph: Graph, part: CachedPart, plain: Sequence[Step]) -> Edge | Non
     edges = [edge for edge in part.exports if graph.nodes[edge.node].inputs]
     halves = {step.node.arguments.get("resize_node") for step in plain}
     made = [graph.nodes[graph.nodes[edge.node].inputs[0].node] for edge in edges]
-    return edges[0] if len(edges) == 1 and made[0].op == "_resize_window" and made[0].id in halves else None
+    return edges[0] if len(edges) == 1 and "crop_node" in made[0].arguments and made[0].id in halves else None
 
 
 def _made_alike(one: Node, other: Node) -> bool:
