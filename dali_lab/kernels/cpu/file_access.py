@@ -16,7 +16,7 @@ from numba import types as nb_types
 
 from dali_lab.kernels.arrays import Array
 from dali_lab.kernels.cpu.machine import uses
-from dali_lab.kernels.cpu.memory import array_at, copy_row, kernel, part
+from dali_lab.kernels.cpu.memory import array_at, copy_row, keep, kernel, part
 
 AVAILABLE = os.name == "posix" and uses("libraries")
 HAS_STATES = AVAILABLE and sys.platform == "linux" and hasattr(ctypes.CDLL(None), "statx")
@@ -65,7 +65,10 @@ def read_states(paths: Array, states: Array) -> Any:
 @part
 def _next_byte(handle: Any, offset: Any) -> Any:
     """Try to read a byte: how many there were, or a negative number."""
-    return _pread(handle, np.empty(1, np.uint8).ctypes.data, 1, offset)
+    byte = np.empty(1, np.uint8)
+    count = _pread(handle, byte.ctypes.data, 1, offset)
+    keep(byte)
+    return count
 
 
 @part

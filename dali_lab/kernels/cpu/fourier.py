@@ -28,7 +28,7 @@ from dali_lab.kernels.cpu.machine.fourier_vectors import (
     transpose,
     weigh,
 )
-from dali_lab.kernels.cpu.memory import array_at, kernel, like, part
+from dali_lab.kernels.cpu.memory import array_at, keep, kernel, like, part
 
 SHORTEST, LONGEST = 32, 8192
 """Lengths between which the work is worth it and fits into a processor's own memory."""
@@ -144,6 +144,7 @@ def _window_powers(
                         y[first + b, k] = tile[k, b]
                     else:
                         y[k, first + b] = tile[k, b]
+    keep(memory)
 
 
 def arguments_for(

@@ -118,6 +118,14 @@ def copy_row(source: Array, target: Array) -> None:
         target[k] = source[k]
 
 
+@part
+def keep(array: Array) -> None:
+    """Keep a local array up to this line.
+
+    Numba frees an array behind the last line that names it, also while its address is still in use.
+    """
+
+
 def variants(stub: Callable[..., Any]) -> Callable[[F], F]:
     """Let the decorated function choose, by the types of the arguments, what a call of `stub` compiles to."""
     options: Any = {"forceinline": True, **PART_OPTIONS}
@@ -214,6 +222,7 @@ __all__ = [
     "copy_row",
     "fast_kernel",
     "inner_part",
+    "keep",
     "kernel",
     "like",
     "like_size",
