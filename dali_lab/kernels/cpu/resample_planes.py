@@ -155,7 +155,7 @@ def rows_before(plan: Plan) -> int:
     """Rows at the top of the picture that are not read."""
     height = plan[0][0]
     y_first = plan[1][0]
-    first = min(y_first[0], y_first[y_first.shape[0] - 1])
+    first: int = min(y_first[0], y_first[y_first.shape[0] - 1])
     return min(max(first, 0), height - 1) // ROWS * ROWS
 
 

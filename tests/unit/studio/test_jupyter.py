@@ -174,13 +174,13 @@ assert "from " in question(wanted) and "def turn" in question(wanted)
 assert "" not in sys.path and not hasattr(builtins, "ran")
 Permissions(Roots([])).allow(wanted)
 assert sys.path[-1] == "" and builtins.ran == ["beside"]
-shell.run_cell("import wave")
-assert sys.path[0] == "" and sys.path.count("") == 1 and builtins.ran == ["beside", "wave"]
+shell.run_cell("import sched")
+assert sys.path[0] == "" and sys.path.count("") == 1 and builtins.ran == ["beside", "sched"]
 """
 
 
 def test_modules_beside_a_document_are_imported_once_the_person_says_so(tmp_path: Path) -> None:
-    for name in ("beside", "wave"):
+    for name in ("beside", "sched"):
         ran = f"import builtins\nbuiltins.ran = [*getattr(builtins, 'ran', []), {name!r}]\n"
         (tmp_path / f"{name}.py").write_text(f"{ran}def turn(x):\n    return x\n")
     run_python("-P", "-c", FOLDER_IS_HELD, cwd=tmp_path, PYTHONPATH=str(Path(__file__).parents[3]))

@@ -15,7 +15,12 @@ from dali_lab.device import cuda
 from dali_lab.device.emulated import EmulatedDevice
 from dali_lab.errors import GraphError
 from dali_lab.executor import placement
+from dali_lab.kernels.cuda import nvrtc
 from dali_lab.model.errors import DeviceError, SampleError
+from tests.gpu import cupy_stand_in
+from tests.gpu.test_cuda_code import device, make_flipped
+
+__all__ = ["device"]
 
 
 class RuntimeFault(RuntimeError):
@@ -194,3 +199,19 @@ def test_a_pipeline_goes_on_after_a_sample_that_was_too_large(monkeypatch: pytes
         output = pipeline.run()[0].as_cpu()
         assert output.shape() == [(64, 64, 3)] and (output.as_array() == 1).all()
     pipeline.close()
+
+
+def test_code_that_the_driver_cannot_load_says_what_to_do(
+    device: cuda.CudaDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(module: Any, cubin: bytes) -> None:
+        raise RuntimeError("CUDA_ERROR_INVALID_IMAGE")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cupy_stand_in.Module, "load", load)
+        patch.setattr(nvrtc, "compiled_again", nvrtc.cubin)
+        pipeline = make_flipped()
+        with pytest.raises(dali_lab.DaliLabError, match=r"(?s)'mine'.*CUDA 13\.0.*INVALID_IMAGE.*Update the driver"):
+            pipeline.run()
+        pipeline.close()
+    assert (make_flipped().run()[0].as_cpu().as_array() == 1).all(), "what was refused is tried again"
