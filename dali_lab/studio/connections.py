@@ -120,12 +120,13 @@ class Port:
 
     def send(self, message: JsonObject, buffers: Sequence[bytes] = ()) -> None:
         """Send a message; after a failure nothing is sent until the client is heard again."""
+        content = msgspec.to_builtins(message)
         with self._lock:
             number, self._sent = self._sent, self._sent + 1
             if not self.open:
                 return
             try:
-                self._send({**msgspec.to_builtins(message), "number": number}, list(buffers))
+                self._send({**content, "number": number}, list(buffers))
             except Exception:  # any exception of a host's connection means that the client is gone
                 self.open = False
         if not self.open:

@@ -157,6 +157,6 @@ def decode_resize(
         work(count)
     else:
         share(work)
-    spent, decoding = np.sum(parts, axis=0)
-    pictures.seconds += (time.perf_counter() - began) * decoding / spent
+    spent, decoding = (sum(times) for times in zip(*parts, strict=True))
+    pictures.seconds += (time.perf_counter() - began) * decoding / max(spent, 1e-9)
     return done.astype(np.bool_)
