@@ -81,12 +81,15 @@ export class GalleryModel {
   readonly pictures = new Observable<{ folder: string; count: number } | null>(null);
   /** Scroll position of the wall, to come back to. */
   scroll = 0;
+  /** Whether the pictures of all entries were asked for: a search reads the list alone. */
+  loaded = false;
   private disposed = false;
 
   constructor(readonly host: GalleryHost) {}
 
   /** Requests the entries, then existing pictures, then pictures that have to be made. */
   async load(): Promise<void> {
+    this.loaded = true;
     try {
       const list = await this.entries();
       if (list === null) return;
@@ -97,6 +100,7 @@ export class GalleryModel {
         missing = missing.slice(GROUP);
       }
     } catch (error) {
+      this.loaded = false;
       if (!this.disposed) this.problem.set((error as Error).message);
     }
   }

@@ -15,7 +15,7 @@ export function Gallery({ model }: { model: GalleryModel }) {
   const place = useValue(model.place);
   const root = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (!model.list.get()) void model.load();
+    if (!model.loaded) void model.load();
   }, [model]);
   useEffect(() => {
     // A search that is typed over an entry goes on over the wall.
