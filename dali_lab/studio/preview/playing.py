@@ -8,6 +8,7 @@ import wave
 import numpy as np
 
 from dali_lab.graph.graph import Graph, bare
+from dali_lab.model.dtypes import to_dali_type
 from dali_lab.schema.registry import find_operator
 from dali_lab.studio.document.validation import CheckedDocument
 from dali_lab.studio.errors import DocumentError
@@ -25,7 +26,7 @@ from dali_lab.studio.preview.pictures import (
 )
 from dali_lab.studio.preview.rendering import output_kinds, picture_refs
 from dali_lab.studio.preview.results import Evaluation, Token
-from dali_lab.studio.preview.summaries import positions
+from dali_lab.studio.preview.summaries import display_scale, positions, value_range
 from dali_lab.studio.protocol.previews import Played, PlayRequest
 from dali_lab.studio.protocol.values import SessionError, within
 
@@ -73,8 +74,7 @@ def played(
         buffers.append(_wav(array, rate))
         return Played(images, len(buffers) - 1, array.shape[0] / rate, rate / 2), buffers
     frames = frames_of(array, layout)[:_MOST_FRAMES]
-    low, high = (0.0, 255.0) if array.dtype == np.uint8 else (float(np.nanmin(array)), float(np.nanmax(array)))
-    scale = Scale(low, high if high > low else low + 1)
+    scale = display_scale(to_dali_type(array.dtype), value_range([array]))
     shown = []
     for frame in frames:
         token.check()

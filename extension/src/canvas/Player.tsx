@@ -3,9 +3,9 @@ import { useEffect, useState, type ReactNode } from 'react';
 import { browserPictures, pictureOf, type Picture } from '../core/pictures';
 import type { OutputResult } from '../core/previews';
 import { t } from '../core/language';
-import { Choices } from './controls/buttons';
 import { useEditor, useValue } from './context';
 import { Icon } from './icons';
+import { SampleChoice } from './TrayViews';
 import './Player.css';
 
 const FRAME_MS = 100;
@@ -72,16 +72,7 @@ export function Player({ id, index, output }: { id: string; index: number; outpu
   const kind = playable(output);
   return (
     <>
-      <div className="follow-choice stack">
-        <span className="muted">{t('Sample')}</span>
-        <Choices
-          label={t('Sample')}
-          className="vertical"
-          value={sample}
-          choices={Array.from({ length: count }, (_, value) => ({ value, text: value + 1 }))}
-          onChange={(chosen) => editor.tray.patch({ sample: chosen })}
-        />
-      </div>
+      <SampleChoice sample={sample} count={count} />
       {media === null ? (
         <p className="muted hint">{t('Reading the sample…')}</p>
       ) : typeof media === 'string' ? (

@@ -167,6 +167,23 @@ function NextBatch() {
   );
 }
 
+/** Chooses the sample of views that show one. */
+export function SampleChoice({ sample, count }: { sample: number; count: number }) {
+  const editor = useEditor();
+  return (
+    <div className="follow-choice stack">
+      <span className="muted">{t('Sample')}</span>
+      <Choices
+        label={t('Sample')}
+        className="vertical"
+        value={sample}
+        choices={Array.from({ length: Math.max(1, count) }, (_, value) => ({ value, text: value + 1 }))}
+        onChange={(chosen) => editor.tray.patch({ sample: chosen })}
+      />
+    </div>
+  );
+}
+
 /** One sample through everything that it went through, in order. */
 export function Follow({ id, sample, count }: { id: string; sample: number; count: number }) {
   const editor = useEditor();
@@ -175,16 +192,7 @@ export function Follow({ id, sample, count }: { id: string; sample: number; coun
   const order = useMemo(() => lineage(document, id), [document, id]);
   return (
     <>
-      <div className="follow-choice stack">
-        <span className="muted">{t('Sample')}</span>
-        <Choices
-          label={t('Sample')}
-          className="vertical"
-          value={sample}
-          choices={Array.from({ length: Math.max(1, count) }, (_, value) => ({ value, text: value + 1 }))}
-          onChange={(chosen) => editor.tray.patch({ sample: chosen })}
-        />
-      </div>
+      <SampleChoice sample={sample} count={count} />
       {order.map((node) => {
         const output = editor.previews.result(node)?.outputs[0];
         const picture = editor.previews.focus(node, 0)?.images[sample] ?? output?.images[sample];
