@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.frameworks.browser.conftest import FLAGS, App, Tab
+from tests.frameworks.browser.conftest import CHROMIUM, FLAGS, App, Tab
 
 Do = Callable[["Hand"], bool]
 PATIENCE = 30.0
@@ -316,7 +316,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         os.chdir(folder)
         shutil.copytree(photographs(), Path(folder) / "pictures")
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         session = start_session(data="pictures", recovery=Recovery(Path(folder) / "recovery"))
         server = AppServer(session, port=0)
         app = App(session, server)

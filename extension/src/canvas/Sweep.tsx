@@ -1,5 +1,5 @@
 /** A sweep: the same sample with an argument at several values, as a strip of pictures; with two arguments, a sheet. */
-import { useEffect, useState } from 'react';
+import { Fragment, useEffect, useState } from 'react';
 import { setArgument } from '../core/actions';
 import { bounds, valueOf, type ArgumentDeclaration } from '../core/catalogue';
 import type { Value } from '../core/document';
@@ -142,36 +142,86 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
         )}
       </div>
       {refused !== null && <p className="problem error sweep-refused">{refused}</p>}
-      {refused === null && (
-        <div
-          className={other ? 'contact-sheet' : 'sweep-strip'}
-          data-testid="sweep"
-          style={other ? { gridTemplateColumns: `repeat(${columnsOf(shots)}, auto)` } : undefined}
-        >
-          {shots.map((shot, index) => {
-            const { value, other: against, url, error } = shot;
-            const words =
-              against === undefined ? formatValue(value) : `${formatValue(value)} · ${formatValue(against)}`;
-            return (
-              <figure key={index} className="sample stack" title={t('Click to take this value')}>
-                {url ? (
-                  <button type="button" className="plain-button" onClick={() => take(shot)}>
-                    <img src={url} alt={t('%1 at %2', argument.name, words)} draggable={false} />
-                  </button>
-                ) : (
-                  <pre className="sample-text">{error ?? ''}</pre>
-                )}
-                <figcaption>{words}</figcaption>
-              </figure>
-            );
-          })}
+      {refused === null && other && (
+        <ContactSheet columns={argument.name} rows={other.name} shots={shots} onTake={take} />
+      )}
+      {refused === null && !other && (
+        <div className="sweep-strip" data-testid="sweep">
+          {shots.map((shot, index) => (
+            <figure key={index} className="sample stack">
+              <Picture
+                shot={shot}
+                alt={t('%1 at %2', argument.name, formatValue(shot.value))}
+                onTake={take}
+              />
+              <figcaption>{formatValue(shot.value)}</figcaption>
+            </figure>
+          ))}
         </div>
       )}
     </>
   );
 }
 
-/** Values of the first argument in a contact sheet: its columns. */
-function columnsOf(shots: readonly Shot[]): number {
-  return new Set(shots.map(({ value }) => JSON.stringify(value))).size || 1;
+interface PictureProperties {
+  shot: Shot;
+  alt: string;
+  onTake: (shot: Shot) => void;
+}
+
+/** The picture of one value, which a click takes; or why there is none. */
+function Picture({ shot, alt, onTake }: PictureProperties) {
+  if (!shot.url) return <pre className="sample-text">{shot.error ?? ''}</pre>;
+  return (
+    <button
+      type="button"
+      className="plain-button"
+      title={`${alt}\n${t('Click to take this value')}`}
+      onClick={() => onTake(shot)}
+    >
+      <img src={shot.url} alt={alt} draggable={false} />
+    </button>
+  );
+}
+
+interface SheetProperties {
+  columns: string;
+  rows: string;
+  shots: readonly Shot[];
+  onTake: (shot: Shot) => void;
+}
+
+/** The pictures of two arguments: a column for each value of the first, a row for each of the second. */
+function ContactSheet({ columns, rows, shots, onTake }: SheetProperties) {
+  const across = new Set(shots.map(({ value }) => JSON.stringify(value))).size || 1;
+  return (
+    <div
+      className="contact-sheet"
+      data-testid="sweep"
+      style={{ gridTemplateColumns: `max-content repeat(${across}, var(--size))` }}
+    >
+      {shots.length > 0 && (
+        <div className="sheet-corner muted">
+          <span>{columns} →</span>
+          <span>{rows} ↓</span>
+        </div>
+      )}
+      {shots.slice(0, across).map(({ value }, index) => (
+        <div key={index} className="sheet-column ellipsis">
+          {formatValue(value)}
+        </div>
+      ))}
+      {shots.map((shot, index) => {
+        const [value, against] = [formatValue(shot.value), formatValue(shot.other ?? null)];
+        return (
+          <Fragment key={index}>
+            {index % across === 0 && <div className="sheet-row">{against}</div>}
+            <div className="sample">
+              <Picture shot={shot} alt={`${columns} ${value}, ${rows} ${against}`} onTake={onTake} />
+            </div>
+          </Fragment>
+        );
+      })}
+    </div>
+  );
 }

@@ -39,15 +39,20 @@ function extentOf(output: OutputResult | undefined, sample: number): string | un
 }
 
 export function Caption({ output, sample }: { output: OutputResult | undefined; sample: number }) {
-  const parts = [output?.labels?.[sample], output?.files?.[sample], extentOf(output, sample)].filter(Boolean);
+  const [label, file, extent] = [output?.labels?.[sample], output?.files?.[sample], extentOf(output, sample)];
   return (
-    <figcaption className="whole-parts" title={parts.join(' · ')}>
-      <strong className="sample-number">{sample + 1}</strong>
-      {parts.map((part, index) => (
-        <span className="ellipsis" key={index}>
-          {part}
-        </span>
-      ))}
+    <figcaption className="whole-parts" title={[label, file, extent].filter(Boolean).join(' · ')}>
+      <span className="sample-name">
+        <strong className="sample-number">{sample + 1}</strong>
+        {label && <span className="ellipsis">{label}</span>}
+        {file && (
+          <span className="sample-file">
+            <span className="ellipsis">{file.slice(0, -8)}</span>
+            {file.slice(-8)}
+          </span>
+        )}
+      </span>
+      {extent && <span className="ellipsis">{extent}</span>}
     </figcaption>
   );
 }

@@ -18,14 +18,18 @@ export class Opening {
   readonly settled = new Observable(false);
   /**
    * Set until the first pictures are there, and nodes have their size; `automatic` where nobody has placed all nodes,
-   * `hidden` where the canvas was not shown by then, as in a closed tab.
+   * `edited` where the person is at work already, `hidden` where the canvas was not shown by then, as in a closed tab.
    */
-  private waiting: { automatic: boolean; hidden?: boolean } | null = null;
+  private waiting: { automatic: boolean; edited?: boolean; hidden?: boolean } | null = null;
 
   constructor(
     private history: History,
     private canvas: () => CanvasPort | null,
-  ) {}
+  ) {
+    history.onChange(({ origin }) => {
+      if (this.waiting && origin !== 'reset' && origin !== 'remote') this.waiting.edited = true;
+    });
+  }
 
   /** Begins with a document that is only looked at so far. */
   show(document: GraphDocument): void {
@@ -89,14 +93,20 @@ export class Opening {
       return;
     }
     this.waiting = null;
-    if (!state || !canvas || this.history.state.get().steps.length > 0) {
+    if (!state || !canvas || state.edited) {
       this.shown();
       return;
     }
+    // Steps of undo from before a reload go on from the document as it is.
+    if (this.history.state.get().steps.length === 0) this.layOut(canvas, state.automatic);
+    this.showWhole();
+  }
+
+  private layOut(canvas: CanvasPort, automatic: boolean): void {
     const { document } = this.history;
     const apart = makeWay(document, (id) => canvas.sizeOf(id));
-    if (!state.automatic && apart !== document) this.history.reset(apart);
-    if (state.automatic) {
+    if (!automatic && apart !== document) this.history.reset(apart);
+    if (automatic) {
       this.history.reset(
         moveNodes(
           document,
@@ -104,6 +114,5 @@ export class Opening {
         ),
       );
     }
-    this.showWhole();
   }
 }

@@ -3,11 +3,14 @@ import type { GraphDocument } from '../core/document';
 import type { Editor } from '../core/editor';
 import type { HistoryState } from '../core/history';
 import { resumeUndo } from '../core/kept';
+import type { KeptMoments } from '../core/moments';
 
 interface Written {
   session: string;
   document: GraphDocument;
   history: HistoryState;
+  /** Times and pictures of the steps; left out where the browser has no room for the pictures. */
+  moments?: KeptMoments;
 }
 
 const keyOf = (session: string): string => `dali-lab:undo:${session}`;
@@ -19,10 +22,13 @@ export function keepUndo(editor: Editor): () => void {
     const history = editor.history.state.get();
     if (id === null || history.steps.length === 0) return;
     const written: Written = { session: id, document: editor.history.document, history };
-    try {
-      globalThis.sessionStorage.setItem(keyOf(id), JSON.stringify(written));
-    } catch {
-      // Too much for the browser, or no storage in a private window: then there is no undo after a reload.
+    for (const each of [{ ...written, moments: editor.moments.kept() }, written]) {
+      try {
+        globalThis.sessionStorage.setItem(keyOf(id), JSON.stringify(each));
+        return;
+      } catch {
+        // Too much for the browser, or no storage in a private window: then there is no undo after a reload.
+      }
     }
   };
   const read = (): void => {
@@ -32,8 +38,8 @@ export function keepUndo(editor: Editor): () => void {
       const text = globalThis.sessionStorage.getItem(keyOf(id));
       globalThis.sessionStorage.removeItem(keyOf(id));
       if (text === null) return;
-      const { document, history } = JSON.parse(text) as Written;
-      resumeUndo(editor, document, history);
+      const { document, history, moments } = JSON.parse(text) as Written;
+      if (resumeUndo(editor, document, history) && moments) editor.moments.resume(moments);
     } catch {
       // As above.
     }

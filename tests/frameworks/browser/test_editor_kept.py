@@ -19,15 +19,33 @@ from tests.frameworks.browser.test_panel_app import node_names
 pytestmark = pytest.mark.own_app
 
 
+def moments(tab: Tab) -> list[list[str]]:
+    """Picture and time of each step in the history."""
+    tab.page.locator('[data-command="history"]').first.click()
+    found: list[list[str]] = (
+        tab.dialog("history")
+        .locator('[role="option"]')
+        .evaluate_all(
+            "all => all.map(step => [step.querySelector('img')?.src ?? '', step.querySelector('time')?.textContent])"
+        )
+    )
+    tab.page.keyboard.press("Escape")
+    return found
+
+
 def test_undo_survives_a_reload_and_unsaved_graphs_are_kept(tab: Tab, app: App) -> None:
     page = tab.page
     select(tab, "brightness_contrast")
     page.keyboard.press("Delete")
     steady(tab, lambda: "brightness_contrast" not in node_names(tab), "the node is not deleted")
     tab.idle()
+    steps = moments(tab)
+    assert len(steps) == 2
+    assert all(picture and time for picture, time in steps)
     page.reload()
     tab.ready()
     assert "brightness_contrast" not in node_names(tab)
+    assert moments(tab) == steps
     on_canvas(tab)
     page.keyboard.press("Control+z")
     steady(tab, lambda: "brightness_contrast" in node_names(tab), "there is no undo after a reload")

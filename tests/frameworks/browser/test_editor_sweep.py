@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.frameworks.browser.conftest import App, Tab
 from tests.frameworks.browser.test_editor import select, steady
+
+
+def bottom(what: Any) -> float:
+    box = what.bounding_box()
+    return float(box["y"] + box["height"])
 
 
 def test_a_blur_is_swept_by_sigma_and_two_arguments_make_a_sheet(tab: Tab, app: App) -> None:
@@ -19,12 +26,20 @@ def test_a_blur_is_swept_by_sigma_and_two_arguments_make_a_sheet(tab: Tab, app: 
     choice.wait_for()
     assert choice.input_value() == "sigma"
     tab.wait(lambda: sheet.locator("img").count() == 7, "there are no pictures for values of sigma")
+    last = sheet.locator("img").last.bounding_box()
+    box = tray.bounding_box()
+    assert last["x"] + last["width"] <= box["x"] + box["width"], "not all values are seen at once"
     # Two arguments of another node.
     select(tab, "brightness_contrast")
     tray.locator('[data-mode="sweep"]').click()
     choice.select_option("brightness")
     page.get_by_label("Second argument to sweep").select_option("contrast")
     tab.wait(lambda: sheet.locator("img").count() == 20, "the contact sheet is not whole")
+    # All rows are reached by the wheel.
+    sheet.locator("button").first.hover()
+    page.mouse.wheel(0, 2000)
+    low = sheet.locator("button").last
+    tab.wait(lambda: bottom(low) <= bottom(tray) + 1, "the last row of the sheet cannot be scrolled into sight")
     before = app.session.store.document["nodes"]["brightness_contrast"]["arguments"]
     sheet.locator("button").last.click()
 
