@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 from dali_lab.model.errors import DaliLabError
@@ -21,3 +22,13 @@ def require_bundle() -> None:
         raise DaliLabError(
             f"the editor is not built: there is no {BUNDLE}; install with pip, or run 'jlpm build' in extension/"
         )
+
+
+def script() -> str:
+    """The bundle's text."""
+    return _text(BUNDLE)
+
+
+@functools.cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")

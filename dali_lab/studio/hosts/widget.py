@@ -7,7 +7,6 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ClassVar
 
 import anywidget
@@ -17,7 +16,7 @@ from dali_lab.formats.pictures.drawing import image, svg
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.pipeline.pipeline import Pipeline
-from dali_lab.studio.bundle import BUNDLE, require_bundle
+from dali_lab.studio.bundle import require_bundle, script
 from dali_lab.studio.document.graph_document import live_objects, of_graph, whole
 from dali_lab.studio.document.store import UNTITLED, Sample
 from dali_lab.studio.errors import DocumentError
@@ -28,6 +27,28 @@ from dali_lab.studio.session import Session
 from dali_lab.studio.workspace import Workspace
 
 _PICTURE_DELAY = 0.3
+# anywidget drops every message of a widget whose module takes more than two seconds to load. This one is small, however
+# busy the browser is; the editor itself is loaded when it is shown, once for all editors of a page.
+_LOADER = """
+const editors = (globalThis.daliLabEditors ??= new Map());
+
+function load(script) {
+  if (!editors.has(script)) {
+    const address = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
+    const editor = import(address).finally(() => URL.revokeObjectURL(address));
+    editor.catch(() => editors.delete(script));
+    editors.set(script, editor);
+  }
+  return editors.get(script);
+}
+
+export default {
+  async render({ model, el }) {
+    const { default: editor } = await load(model.get('_script'));
+    return editor.render({ model, el });
+  },
+};
+"""
 
 
 class Editor(anywidget.AnyWidget):
@@ -52,7 +73,8 @@ class Editor(anywidget.AnyWidget):
         The session behind it.
     """
 
-    _esm: ClassVar[Path] = BUNDLE
+    _esm: ClassVar[str] = _LOADER
+    _script = traitlets.Unicode(read_only=True).tag(sync=True)
     height = traitlets.Int(640).tag(sync=True)
     theme = traitlets.Enum(["auto", "light", "dark"], "auto").tag(sync=True)
     # These three travel as messages of the session, as in every host.
@@ -76,6 +98,10 @@ class Editor(anywidget.AnyWidget):
         self.on_msg(self._take)
         # The session's threads must not keep an unreachable editor alive.
         self._ending = weakref.finalize(self, session.close)
+
+    @traitlets.default("_script")
+    def _read_script(self) -> str:
+        return script()
 
     def _take(self, _: object, content: object, buffers: object) -> None:
         self.session.receive(self._port, content)

@@ -191,6 +191,18 @@ def test_pictures_for_where_no_kernel_runs_show_the_graph(built: None) -> None:
         editor.close()
 
 
+@pytest.mark.usefixtures("built")
+def test_the_module_that_anywidget_waits_for_is_small() -> None:
+    # It drops all messages of a widget whose module is not loaded within two seconds.
+    editor = dali_lab.edit()
+    try:
+        state = editor.get_state()
+        assert len(state["_esm"]) < 1000
+        assert state["_script"] == bundle.BUNDLE.read_text()
+    finally:
+        editor.close()
+
+
 def test_editor_without_a_bundle_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundle, "BUNDLE", tmp_path / "none.js")
     with pytest.raises(DaliLabError, match="not built"):
