@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from types import FrameType
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_INSTALLED = tuple({sysconfig.get_path(kind) + os.sep for kind in ("stdlib", "purelib", "platlib")})
 
 
 def user_line() -> str:
@@ -48,3 +52,38 @@ def user_frame() -> FrameType | None:
 def _is_inside(frame: FrameType) -> bool:
     name = frame.f_code.co_filename
     return name.startswith((_PACKAGE, "<frozen"))
+
+
+@contextmanager
+def only_user_frames(error: BaseException) -> Iterator[TracebackType | None]:
+    """The error's traceback without this package's frames; meanwhile its causes have none of them either."""
+    chain: list[BaseException] = []
+    each: BaseException | None = error
+    while each is not None and each not in chain:
+        chain.append(each)
+        each = each.__cause__ or each.__context__
+    kept = [one.__traceback__ for one in chain]
+    try:
+        for one in chain:
+            one.__traceback__ = _of_user(one.__traceback__)
+        yield error.__traceback__
+    finally:
+        for one, traceback in zip(chain, kept, strict=True):
+            one.__traceback__ = traceback
+
+
+def _of_user(traceback: TracebackType | None) -> TracebackType | None:
+    """A copy without frames of this package, and without those of installed packages that it called."""
+    steps: list[TracebackType] = []
+    within = False
+    while traceback is not None:
+        frame = traceback.tb_frame
+        name = frame.f_code.co_filename
+        within = _is_inside(frame) or (within and name.startswith(_INSTALLED))
+        if not within:
+            steps.append(traceback)
+        traceback = traceback.tb_next
+    found: TracebackType | None = None
+    for step in reversed(steps):
+        found = TracebackType(found, step.tb_frame, step.tb_lasti, step.tb_lineno)
+    return found

@@ -31,6 +31,14 @@ describe("JupyterLab's settings", () => {
     expect(new Set(all.map(({ keys }) => keys.join())).size).toBe(all.length);
   });
 
+  it('offer every command in a menu, or by a key', () => {
+    const offered = JSON.stringify([schema['jupyter.lab.menus'], schema['jupyter.lab.shortcuts']]);
+    const known = COMMANDS.filter(({ id, hidden }) => !hidden && !JUPYTERLABS_OWN.includes(id));
+    const without = known.map(({ id }) => id).filter((id) => !offered.includes(`"dali-lab:${id}"`));
+    // The browser itself tells a page of a paste.
+    expect(without).toEqual(['paste']);
+  });
+
   it('are what counts: changed keys, keys taken away, keys bound elsewhere', () => {
     const keymap = keysAt(place(SELECTOR, 'body'), [
       binding('dali-lab:fit', SELECTOR, 'Ctrl Shift G'),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
+
 from tests.programs import run_python
 
 
@@ -20,3 +22,35 @@ shell.run_cell(
 )
 """
     assert "placed at: In[2], line 3" in run_python("-c", program).stdout
+
+
+def test_a_cell_shows_the_frames_of_the_user_alone() -> None:
+    program = r'''
+import io
+from contextlib import redirect_stdout
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance(colors="NoColor")
+CELL = """\
+import numpy as np
+from dali_lab import fn, pipeline_def
+
+def divides(array):
+    return array // (1 // 0)
+
+@pipeline_def(batch_size=1, num_threads=1, device_id=None, exec_async=False, exec_pipelined=False)
+def broken():
+    zeros = fn.external_source(source=lambda: [np.zeros(3, np.uint8)])
+    return fn.python_function(zeros, function=divides)
+
+broken().run()
+"""
+for mode in ("Context", "Verbose"):
+    shell.run_line_magic("xmode", mode)
+    with redirect_stdout(io.StringIO()) as said:
+        shell.run_cell(CELL, store_history=True)
+    print([line for line in said.getvalue().splitlines() if line.startswith(("Cell ", "File "))])
+'''
+    context, verbose = (literal_eval(line) for line in run_python("-c", program).stdout.splitlines() if line[0] == "[")
+    assert context == ["Cell In[1], line 5, in divides(array)", "Cell In[1], line 12"]
+    assert len(verbose) > 4

@@ -250,10 +250,9 @@ def edit(
         session = Session(samples=samples)
         try:
             session.store.open_own(os.fspath(what))
-        except DocumentError as error:
+        except DocumentError:
             session.close()
-            # A cell's error shows the person's line, without the frames below it.
-            raise error.with_traceback(None) from None
+            raise
     elif what is None:
         session = Session(samples=samples)
     else:

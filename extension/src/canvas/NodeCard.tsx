@@ -206,7 +206,11 @@ function Heading({ id, node, operator, color, far }: HeadingProperties) {
           {far ? '≠' : t('differs')}
         </span>
       )}
-      {off === 'bypass' && !far && <span className="chip muted">{t('bypassed')}</span>}
+      {off === 'bypass' && (
+        <span className="chip muted off" title={t('Bypassed')}>
+          <Icon name="bypass" size={far ? 14 : 12} /> {!far && t('bypassed')}
+        </span>
+      )}
       {off === 'disabled' && (
         <span className="chip muted off" title={t('Disabled')}>
           <Icon name="disable" size={far ? 14 : 12} /> {!far && t('disabled')}

@@ -40,7 +40,8 @@ export function StatusLine() {
           <Icon name="warning" size={12} />
           {connection.status === 'connecting'
             ? t('Connecting…')
-            : t('The session cannot be reached. Your edits are kept and sent when it is back.')}
+            : (connection.detail ??
+              t('The session cannot be reached. Your edits are kept and sent when it is back.'))}
         </span>
       ) : connection.silent ? (
         <span className="status-alarm" role="status">

@@ -29,7 +29,10 @@ export function widgetTransport(model: WidgetModel): Transport {
         () =>
           listener(status, detail);
       const stops = [
-        listen('comm:close', report('disconnected', t('The kernel was restarted or closed.'))),
+        listen(
+          'comm:close',
+          report('disconnected', t('The kernel was restarted or closed. Run the cell again.')),
+        ),
         listen('comm_live_update', report('connected')),
       ];
       return () => {

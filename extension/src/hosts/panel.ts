@@ -1,6 +1,5 @@
 /** The Panel host: messages travel in packets, as JSON text with their bytes beside, which Bokeh sends as binary. */
 import type { Bytes, ConnectionStatus, Message, Transport } from '../core/protocol';
-import { t } from '../core/language';
 import { COMPACT, type MountOptions } from './mount';
 import { Panes } from './panes';
 import { coverUntilAnswered } from './still';
@@ -55,9 +54,9 @@ export interface PanelTransport extends Transport {
 
 export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
   const listeners = new Set<(message: Message, buffers: Bytes[]) => void>();
-  const watchers = new Set<(status: ConnectionStatus, detail?: string) => void>();
-  const tell = (status: ConnectionStatus, detail?: string): void => {
-    for (const watcher of [...watchers]) watcher(status, detail);
+  const watchers = new Set<(status: ConnectionStatus) => void>();
+  const tell = (status: ConnectionStatus): void => {
+    for (const watcher of [...watchers]) watcher(status);
   };
   const receive = (packet: Packet): void => {
     if (packet.pane !== pane) return;
@@ -80,7 +79,7 @@ export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
   let stuck: ReturnType<typeof setTimeout> | undefined;
   // Bokeh reports the state of its socket by events of its document.
   const lost: BokehListener = (_, event) => {
-    tell('disconnected', t('The server cannot be reached.'));
+    tell('disconnected');
     // Each failed attempt is reported as another loss.
     if (event?.timeout == null) setTimeout(() => event?.reconnect?.(), RETRY_MS);
     clearTimeout(stuck);

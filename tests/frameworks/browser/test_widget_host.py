@@ -30,6 +30,7 @@ HOST = """async (state) => {
   const stop = render({ model, el });
   // As the layout of ipywidgets does, which comes after the view.
   for (const name of ['width', 'min-width']) el.style.removeProperty(name);
+  window.end = () => emit('comm:close');
   window.leave = () => { stop(); return [...listeners.values()].reduce((count, each) => count + each.size, 0); };
   const listen = async () => {
     for (const [content, buffers] of await window.fromKernel()) emit('msg:custom', content, buffers.map(bytes));
@@ -96,6 +97,9 @@ def test_model_is_all_that_the_widget_needs(browser: Any) -> None:
         page.emulate_media(color_scheme="dark")
         tab.wait(lambda: (now := seen())[1] < 60 < 200 < now[0], "it does not turn dark")
 
+        # Its kernel ends: the editor says what brings another.
+        page.evaluate("window.end()")
+        tab.page.get_by_test_id("status").filter(has_text="Run the cell again").wait_for()
         assert page.evaluate("window.leave()") == 0, "a view that is gone listens to nothing"
         assert tab.hosts == {"page.test"}
         assert not [problem for problem in tab.problems if "favicon" not in problem]
