@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from dali_lab.dynamic.values import Value
 from dali_lab.schema.registry import find_operator
 
 
-def imread(filepaths: Any, /, *, device: Any = "cpu", **arguments: Any) -> Any:
+def imread(
+    filepaths: str | Path | Value | Sequence[str | Path | Value], /, *, device: object = "cpu", **arguments: Any
+) -> Any:
     """Decoded pictures.
 
     Parameters
@@ -35,7 +38,7 @@ def imread(filepaths: Any, /, *, device: Any = "cpu", **arguments: Any) -> Any:
     DaliLabError
         If a file cannot be read or decoded.
     """
-    paths = filepaths
+    paths: object = filepaths
     if isinstance(filepaths, (str, Path)):
         paths = _characters(filepaths)
     elif not isinstance(filepaths, Value):

@@ -10,16 +10,23 @@ from typing import Any
 
 from dali_lab.dynamic.functions import offered_functions, offered_readers
 from dali_lab.schema.operator import Operator
-from dali_lab.schema.stubs import class_of, function, lines
+from dali_lab.schema.stubs import ARRAY, class_of, function, lines
 
 FILE = Path(__file__).with_name("__init__.pyi")
-_HEADER = '''"""Operators on tensors and batches; written by ``python -m dali_lab.dynamic.stub``."""
+_HEADER = f'''"""Operators on tensors and batches; written by ``python -m dali_lab.dynamic.stub``."""
 
 import builtins
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from dali_lab.dynamic.reader import Reader
+from dali_lab.dynamic.values import Value
+
+{ARRAY}class _DeviceArray(Protocol):
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+_Data: TypeAlias = Value | float | list[Any] | tuple[Any, ...] | _Array | _DeviceArray
+
 '''
 
 
@@ -50,7 +57,7 @@ def stub() -> str:
 
 def _function(name: str, operator: type[Operator]) -> str:
     """The signature of an operator of dynamic mode, which takes anything like an array."""
-    text = _of_arrays(function(name, operator).rpartition(", device:")[0])
+    text = _of_arrays(function(name, operator)[-1].rpartition(", device:")[0])
     own = ["batch_size: int | None = None", *(["rng: Any = None"] if operator.random else []), "device: Any = None"]
     return f"{text}, {', '.join(own)}) -> Any: ..."
 
@@ -64,7 +71,8 @@ def _reader(name: str, operator: type[Operator]) -> str:
 
 def _of_arrays(text: str) -> str:
     """A declaration whose arguments are arrays in place of nodes; `bool` is a type of tensors in that module."""
-    text = re.sub(r": [^:=]*(ScalarConstant|DALI\w+Type)[^=,)]*?(?= =|[,)])", ": Any", text).replace("DataNode", "Any")
+    text = re.sub(r": [^:=]*DALI\w+Type[^=,)]*?(?= =|[,)])", ": Any", text)
+    text = text.replace("DataNode | ScalarConstant | _Array", "_Data").replace("DataNode", "Any")
     return re.sub(r"\bbool\b", "builtins.bool", re.sub(r"= DALI\w+Type\.\w+", "= ...", text))
 
 

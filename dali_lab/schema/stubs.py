@@ -9,7 +9,7 @@ from __future__ import annotations
 import keyword
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,23 +31,31 @@ _TYPES = {
     "layout": "str",
     "object": "Any",
 }
-_HEADER = '''"""Operators as functions; written by ``python -m dali_lab.schema.stubs``, not by hand."""
+ARRAY = """class _Array(Protocol):
+    def __array__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+"""
+"""Anything that NumPy takes as an array, such as tensors of PyTorch."""
+
+_HEADER = f'''"""Operators as functions; written by ``python -m dali_lab.schema.stubs``, not by hand."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, Protocol, TypeAlias, overload
 
 from dali_lab.graph.recorder import DataNode
 from dali_lab.schema.operator import Operator
 from dali_lab.types import DALIDataType, DALIImageType, DALIInterpType, ScalarConstant
 from typing_extensions import deprecated
 
+{ARRAY}_Data: TypeAlias = DataNode | ScalarConstant | float | list[Any] | tuple[Any, ...] | _Array
+
 def make_function(operator: type[Operator]) -> Callable[..., Any]: ...
 
 '''
-_OPS_HEADER = '''"""Operators as objects; written by ``python -m dali_lab.schema.stubs``, not by hand."""
+_OPS_HEADER = f'''"""Operators as objects; written by ``python -m dali_lab.schema.stubs``, not by hand."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from dali_lab.graph.recorder import DataNode
 from dali_lab.schema.aliases import Alias
@@ -56,7 +64,7 @@ from dali_lab.schema.operator import Operator
 from dali_lab.types import DALIDataType, DALIImageType, DALIInterpType, ScalarConstant
 from typing_extensions import deprecated
 
-class OperatorObject:
+{ARRAY}class OperatorObject:
     @property
     def device(self) -> str: ...
     @property
@@ -117,6 +125,8 @@ def annotation(arg: Arg) -> str:
         parts.append(f"Sequence[{one}]")
     if arg.tensor:
         parts += ["DataNode", "ScalarConstant"]
+    if arg.vector or arg.tensor:
+        parts.append("_Array")
     if arg.default is None:
         parts.append("None")
     return " | ".join(parts)
@@ -130,50 +140,60 @@ def default(arg: Arg) -> str:
     return repr(value)
 
 
-def _keywords(operator: type[Operator], *, required: bool, tensors: bool = False) -> Iterator[str]:
+def _keywords(operator: type[Operator], *, required: bool, types: Mapping[str, str] = {}) -> Iterator[str]:
     """Its arguments as keyword parameters: those that must be given without a default where `required`."""
     inputs = {declared.name for declared in operator.inputs}
     for arg in operator.argument_table.values():
-        if not arg.listed or arg.name in inputs or keyword.iskeyword(arg.name) or (tensors and not arg.tensor):
+        if not arg.listed or arg.name in inputs or keyword.iskeyword(arg.name):
             continue
         if arg.default is REQUIRED:
             kind = "Callable[..., Any]" if arg.name in operator.python_objects else annotation(arg)
             yield f"{arg.name}: {kind}{'' if required else ' = ...'}"
         else:
             source = "Callable[..., Any] | Iterable[Any] | None"
-            kind = source if arg.name == "source" else annotation(arg)
+            kind = types.get(arg.name) or (source if arg.name == "source" else annotation(arg))
             yield f"{arg.name}: {kind} = {default(arg)}"
 
 
-def _result(operator: type[Operator]) -> str:
+def _result(operator: type[Operator]) -> tuple[str, tuple[str, ...]]:
+    """The type of the result, and the flags that must be false for it; with one of them it is any."""
+    flags = tuple(dict.fromkeys(flag for output in operator.outputs for flag in output.when))
+    outputs = [output for output in operator.outputs if not output.when]
     bases = operator.__mro__[: operator.__mro__.index(Operator)]
-    counts = any({"output_count", "count_outputs"} & vars(base).keys() for base in bases)
-    if counts or any(output.when or output.each for output in operator.outputs):
-        return "Any"
-    nodes = ["DataNode"] * len(operator.outputs)
+    counted = any({"output_count", "count_outputs"} & vars(base).keys() for base in bases)
+    if counted or any(output.each for output in outputs):
+        return "Any", ()
+    nodes = ["DataNode"] * len(outputs)
     # In fact a list; the length of a tuple is known to type checkers.
-    return nodes[0] if len(nodes) == 1 else f"tuple[{', '.join(nodes) or '()'}]"
+    return nodes[0] if len(nodes) == 1 else f"tuple[{', '.join(nodes) or '()'}]", flags
 
 
-def function(name: str, operator: type[Operator]) -> str:
-    """The signature of an operator under `fn`."""
-    parameters: list[str] = []
-    variadic = False
+def function(name: str, operator: type[Operator]) -> tuple[str, ...]:
+    """The signatures of an operator under `fn`: two where flags add outputs."""
+    result, flags = _result(operator)
+    without = [*_signature(operator, dict.fromkeys(flags, "Literal[False]"))]
+    text = f"def {name}({', '.join(without)}) -> {result}: ..."
+    return (text, f"def {name}({', '.join(_signature(operator, {}))}) -> Any: ...") if flags else (text,)
+
+
+def _signature(operator: type[Operator], types: Mapping[str, str]) -> Iterator[str]:
+    """The parameters of an operator under `fn`; some arguments have the type in `types`."""
+    variadic = bool(operator.inputs) and operator.inputs[-1].variadic
     for declared in operator.inputs:
-        if declared.variadic:
-            parameters.append(f"*{declared.name}: Any")
-            variadic = True
-        else:
-            parameters.append(f"{declared.name}: Any{' = None' if declared.optional else ''}")
-    if operator.inputs and not variadic:
-        parameters.append("/")
-    keywords = [*_keywords(operator, required=True)]
-    if operator.fed:
-        parameters += keywords[: len(operator.positional_arguments)]
+        if declared.optional and declared.variadic:
+            continue
+        yield f"{declared.name}: _Data{' | None = None' if declared.optional else ''}"
+    if any(not (declared.optional and declared.variadic) for declared in operator.inputs):
+        yield "/"
+    if variadic:
+        yield "*more: _Data"
+    keywords = [*_keywords(operator, required=True, types=types)]
+    positional = keywords[: len(operator.positional_arguments)] if operator.fed else []
+    yield from positional
     if not variadic:
-        parameters.append("*")
-    parameters += [*(text for text in keywords if text not in parameters), "device: str | None = None"]
-    return f"def {name}({', '.join(parameters)}) -> {_result(operator)}: ..."
+        yield "*"
+    yield from (text for text in keywords if text not in positional)
+    yield "device: str | None = None"
 
 
 def class_of(name: str, operator: type[Operator]) -> str:
@@ -209,12 +229,13 @@ def _declarations(serialized: bool) -> str:
         inner = tree
         for part in path:
             inner = inner.setdefault(part, {})
-        text = class_of(last, operator) if serialized else function(last, operator)
-        if path and not serialized:
-            text = f"@staticmethod\n{text}"
-        if successor is not None:
-            text = f'@deprecated("use {successor}")\n{text}'
-        inner.setdefault(last, text)
+        texts = (class_of(last, operator),) if serialized else function(last, operator)
+        decorators = [
+            *(["@overload"] if len(texts) > 1 else []),
+            *([f'@deprecated("use {successor}")'] if successor is not None else []),
+            *(["@staticmethod"] if path and not serialized else []),
+        ]
+        inner.setdefault(last, "\n".join("\n".join([*decorators, text]) for text in texts))
     return lines(tree)
 
 

@@ -6,7 +6,10 @@ comment where there is no error.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import torch
 
 import dali_lab
 import dali_lab.experimental.dynamic as ndd
@@ -47,6 +50,21 @@ def clips(files: list[str]) -> tuple[DataNode, DataNode, DataNode]:
     return frames, first, second
 
 
+@pipeline_def(batch_size=2, num_threads=2)
+def two_sizes(root: str, on_gpu: bool) -> list[DataNode]:
+    """Devices by a condition, arrays and numbers as inputs, lists of nodes, and flags that add outputs."""
+    decoder, device = ("mixed", "gpu") if on_gpu else ("cpu", "cpu")
+    images = fn.decoders.image(fn.readers.file(file_root=root)[0], device=decoder)
+    small, sizes = fn.resize(images, size=np.array([8.0, 8.0]), save_attrs=True, device=device)
+    large: DataNode = fn.resize(images, size=fn.random.uniform(range=(8, 16), shape=2), save_attrs=False)
+    large = fn.crop_mirror_normalize(fn.rotate(large, angle=np.float32(3)), mean=np.array([0.5, 0.5, 0.5]))
+    masks = [fn.cast(np.zeros((8, 8), np.uint8), dtype=types.FLOAT), fn.cast([1, 2], dtype=types.INT32)]
+    annotations = fn.readers.coco(file_root=root, annotations_file="a.json", image_ids=True)
+    corner = fn.cat(types.Constant(3), 4, *masks)
+    window = fn.slice(images, corner, (2, 2), axes=[0, 1])
+    return [small, sizes.gpu(), large, window, fn.stack(*masks), *annotations]
+
+
 def loops() -> None:
     """Runs it in the ways that there are."""
     pipe = training("pictures", size=128, batch_size=4)
@@ -54,6 +72,7 @@ def loops() -> None:
     clips(["a.mp4"], debug=True).build()
     pipe.build()
     images, labels = pipe.run()
+    two_sizes("pictures", on_gpu=True, device_id=0).run()
     pictures, shapes, size = images.as_cpu().as_array(), labels.shape(), pipe.reader_meta("Reader")["epoch_size"]
     assert len(pictures) == len(shapes) <= size
     for batch in DALIClassificationIterator(pipe, reader_name="Reader", last_batch_policy=LastBatchPolicy.DROP):
@@ -76,6 +95,10 @@ def without_a_pipeline() -> None:
     small = ndd.resize(pictures, size=(224, 224), interp_type=types.INTERP_CUBIC)
     brighter = ndd.math.clamp(small * ndd.random.uniform(range=(0.8, 1.2), batch_size=small.batch_size), 0, 255)
     ndd.cast(ndd.Batch(brighter), dtype=ndd.uint8, device="cpu")
+    ndd.rotate(np.zeros((8, 8, 3), np.uint8), angle=torch.tensor(3.0))
+    ndd.paste(small, ratio=[1.0, 2.0], fill_value=0)
+    ndd.cat(small, *[small, [1, 2]], axis=0)
+    ndd.imread([Path("a.jpg")], device="cpu")
     for encoded, _ in ndd.readers.File(file_root="pictures", name="Reader").next_epoch(batch_size=4):
         ndd.decoders.image(encoded, device="mixed")
 
@@ -90,6 +113,15 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     fn.resize(node, resize_xx=3)  # type: ignore
     fn.resize(node, resize_x="wide")  # type: ignore
     fn.decoders.image(node, output_type="RGB")  # type: ignore
+    fn.decoders.image("a.jpg")  # type: ignore
+    fn.resize(node, size=[2, 2]).nonexistent()  # type: ignore
+    fn.resize(node, size="wide", save_attrs=True)  # type: ignore
+    fn.paste(node, ratio=[16, node])  # type: ignore
+    fn.resize(node, node, size=[2, 2])  # type: ignore
+    fn.rotate({"angle": node}, angle=3)  # type: ignore
+    _only, _other = fn.flip(node)  # type: ignore
+    fn.cat()  # type: ignore
+    fn.cat(node, "text")  # type: ignore
     fn.random.uniform(range=1, sead=3)  # type: ignore
     ops.Nonexistent()  # type: ignore
     ops.Resize(resize_xx=3)  # type: ignore
@@ -118,6 +150,9 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     ndd.nonexistent(node)  # type: ignore
     ndd.resize(node, sise=3)  # type: ignore
     ndd.rotate(node)  # type: ignore
+    ndd.rotate("a.jpg", angle=3)  # type: ignore
+    ndd.rotate(ndd.imread("a.jpg"), angle="much")  # type: ignore
+    ndd.imread(3)  # type: ignore
     ndd.readers.File(root="pictures")  # type: ignore
     ndd.readers.Nonexistent()  # type: ignore
     for batch in DALIGenericIterator(pipe, ["a"]):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from dali_lab.model.dtypes import (
     INTERP_TRIANGULAR,
 )
 from dali_lab.operators.geometry.resizing import FILTERS, RESIZE, SIZES, Resampling, Resizing, extents_of, resampling
-from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, flag, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Output, PerSample, flag, register, samples
 
 
 @register
@@ -34,8 +33,12 @@ class Resize(Resizing):
     arguments = (
         *SIZES,
         *FILTERS,
-        flag("save_attrs", "Add a second output: the size of each sample before, INT32, in the order of `size`."),
+        flag("save_attrs", "Add a second output: the size of each sample before, in the order of `size`."),
         Arg("image_type", "image_type", None, "", removed=True),
+    )
+    outputs = (
+        *Resizing.outputs,
+        Output("sizes", kind="tensor", doc="With `save_attrs`: the size before.", dtype=INT32, when=("save_attrs",)),
     )
     rules = RESIZE
     start = {"resize_shorter": 256.0}
@@ -43,10 +46,6 @@ class Resize(Resizing):
     >>> fn.resize(images, size=(224, 224))
     >>> fn.resize(images, resize_shorter=256, interp_type=types.INTERP_CUBIC)
     """
-
-    @classmethod
-    def output_count(cls, values: Mapping[str, Any]) -> int:
-        return 2 if values.get("save_attrs") else 1
 
     def plan(self, call: Call, images: Batch) -> Resampling:
         return resampling(call, extents_of(images), bool(self.value("subpixel_scale")))
