@@ -1,8 +1,10 @@
 """Rates of a pipeline with and without Ray, in turn: ``python -m tests.benchmarks.ray_rates``, where Ray is installed.
 
 Each run is a process of its own with two epochs over JPEG files of 500 pixels. It counts rows a second by the clock and
-rows for each second of processor time of all processes, which a busy machine changes less. With few files the start of
-an epoch weighs more than it does in a training.
+rows for each second of processor time of all processes, which a busy machine changes less. Ray's processes also take
+time while they wait, by the clock and not by the row, so an epoch that other work makes longer seems to cost more. The
+last number is an estimate without that: rows for each second of processor time if this work had the cores for itself.
+With few files the start of an epoch weighs more than it does in a training.
 """
 
 from __future__ import annotations
@@ -59,15 +61,12 @@ def without_ray(root: str, count: int, cores: int) -> Iterator[Iterator[int]]:
 
 def with_ray(root: str, count: int, cores: int) -> Iterator[Iterator[int]]:
     """Two epochs of a dataset on Ray."""
-    import ray
-
     from dali_lab.plugin.ray import dataset, iterator
 
     start(cores)
     batches = iterator(dataset(pipeline(root, count, 1), columns=["images", "labels"]), tensors="numpy")
     for _ in range(2):
         yield (len(batch["images"]) for batch in batches)
-    ray.shutdown()
 
 
 def with_torchvision(root: str, count: int, cores: int) -> Iterator[Iterator[int]]:
@@ -95,7 +94,27 @@ def with_torchvision(root: str, count: int, cores: int) -> Iterator[Iterator[int
             Transform, batch_size=BATCH, compute=ray.data.ActorPoolStrategy(size=cores)
         )
         yield (len(batch["images"]) for batch in data.iter_batches(batch_size=BATCH))
-    ray.shutdown()
+
+
+def waiting(cores: int) -> float:
+    """Processor time a second that Ray takes for an execution whose tasks only wait."""
+    import ray
+    import ray.data
+
+    def wait(row: dict[str, float]) -> dict[str, float]:
+        time.sleep(row["item"])
+        return row
+
+    tasks = ray.data.from_items([12.0] * cores, override_num_blocks=cores).map(wait)
+    execution = threading.Thread(target=tasks.materialize)
+    execution.start()
+    time.sleep(4)  # what its start takes is no waiting
+    with ProcessorTime() as used:
+        began, before = time.perf_counter(), used.seconds()
+        time.sleep(6)
+        found = (used.seconds() - before) / (time.perf_counter() - began)
+    execution.join()
+    return found
 
 
 def torchvision_transforms() -> ModuleType:
@@ -163,14 +182,20 @@ RUNS = {"local": without_ray, "ray": with_ray, "torchvision": with_torchvision}
 
 
 def measure(kind: str, root: str, count: int, cores: int) -> None:
-    """Print rows a second, and rows for each second of processor time, of both epochs."""
-    found = []
+    """Print rows, seconds by the clock and seconds of processor time of both epochs, and of Ray while it waits."""
+    epochs = []
     for epoch in RUNS[kind](root, count, cores):
         with ProcessorTime() as used:
             began, before = time.perf_counter(), used.seconds()
             rows = sum(epoch)
-            found.append([rows / (time.perf_counter() - began), rows / (used.seconds() - before)])
-    print(json.dumps(found))
+            epochs.append([rows, time.perf_counter() - began, used.seconds() - before])
+    print(json.dumps([epochs, waiting(cores) if kind != "local" else 0.0]))
+
+
+def shown(rows: int, clock: float, used: float, waits: float, cores: int) -> str:
+    """The rates of an epoch."""
+    alone = (used - waits * clock) / (1 - waits / cores)
+    return f"{rows / clock:6.0f} rows/s {rows / used:6.0f} and {rows / alone:6.0f} rows/CPU s"
 
 
 def main() -> None:
@@ -200,9 +225,9 @@ def main() -> None:
                 check=True,
                 text=True,
             )
-            epochs = json.loads(done.stdout.strip().splitlines()[-1])
-            shown = [f"{clock:7.0f} rows/s {used:7.0f} rows/CPU s" for clock, used in epochs]
-            print(f"{kind:11} first {shown[0]}   second {shown[1]}", flush=True)
+            epochs, waits = json.loads(done.stdout.strip().splitlines()[-1])
+            first, second = (shown(*epoch, waits, options.cores) for epoch in epochs)
+            print(f"{kind:11} first {first}   second {second}   waiting {waits:.3f}", flush=True)
 
 
 if __name__ == "__main__":

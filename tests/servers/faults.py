@@ -29,6 +29,8 @@ class Proxy:
         What goes wrong.
     requests
         Method and path of each request so far.
+    connections
+        Connections that were opened so far.
     most
         Most requests that were under way at the same time.
     sent
@@ -39,12 +41,14 @@ class Proxy:
     delay: float = 0.0
     fault: Fault = lambda method, path: None
     requests: list[tuple[str, str]] = field(default_factory=list)
+    connections: int = 0
     most: int = 0
     sent: Callable[[int], object] = lambda count: None
     _now: int = 0
 
     async def serve(self, server: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection of a client."""
+        self.connections += 1
         target = urlsplit(server)
         upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):

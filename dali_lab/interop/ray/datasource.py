@@ -23,7 +23,7 @@ from dali_lab.interop.ray.epochs import Piece
 from dali_lab.interop.ray.node import on_a_node
 from dali_lab.interop.ray.plan import epochs_of
 from dali_lab.interop.ray.progress import Progress
-from dali_lab.interop.ray.readiness import build_there
+from dali_lab.interop.ray.readiness import build_there, check_room
 from dali_lab.interop.ray.recipe import Recipe, recipe_of
 from dali_lab.interop.ray.rest import Rest
 from dali_lab.interop.ray.share import Context, Share, set_share, share_of
@@ -201,6 +201,8 @@ def dataset(
         If a source can only be asked for one batch after the other.
     FormatError
         If `resume` is no state of this run.
+    RayError
+        If no node of the cluster has what a task takes.
     """
     recipe = recipe_of(pipe, columns)
     progress = Progress(recipe.seed, recipe.batch_size) if resume is None else Progress.load(resume)
@@ -231,6 +233,7 @@ def dataset(
     tasks = len(share.tasks(progress.epoch))
     if not tasks:
         raise FormatError("nothing is left of this epoch: resume with the state of a later batch, or begin the next")
+    check_room(ray_options)
     source = Batches(recipe, share, threads)
     source.build(tasks, ray_options)
     made = ray.data.read_datasource(source, **{"override_num_blocks": tasks, **ray_options})

@@ -1,15 +1,14 @@
-"""Credentials, region and address of S3, from where Amazon's tools keep them, and signatures by them."""
+"""Credentials, region and address of S3, from where Amazon's tools keep them."""
 
 from __future__ import annotations
 
-import hmac
 import os
 import threading
-import time
-from collections.abc import Callable, Mapping
-from hashlib import sha256
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
+
+from dali_lab.io.remote.small_objects import Signing
 
 _lock = threading.Lock()
 
@@ -61,10 +60,6 @@ def _from_library() -> tuple[dict[str, Any], str | None, str | None]:
         raise StoreError(Kind.WRONG, f"the settings of Amazon's tools cannot be used: {error}") from None
 
 
-_NOTHING = sha256(b"").hexdigest()
-_SIGNED = "host;x-amz-content-sha256;x-amz-date"
-
-
 def address(bucket: str, found: Mapping[str, Any]) -> tuple[str, str]:
     """The server that :func:`settings` lead to, and the path of the bucket there, from slash to slash."""
     if "endpoint" in found:
@@ -78,41 +73,15 @@ def address(bucket: str, found: Mapping[str, Any]) -> tuple[str, str]:
     )
 
 
-def signer(host: str, found: Mapping[str, Any]) -> Callable[[str], str]:
-    """A function that gives the lines that sign a GET request for a quoted path, by Signature Version 4.
-
-    Credentials are those of :func:`settings`; a provider is asked for them at each request, and renews them itself.
-    """
+def signing(found: Mapping[str, Any]) -> Signing | None:
+    """What requests are signed with by :func:`settings`; a provider of credentials renews them itself."""
     if "skip_signature" in found:
-        return lambda target: ""
-    region = found["region"]
+        return None
     provider = found.get("credential_provider")
-    known: dict[tuple[str, str], bytes] = {}
 
-    def headers(target: str) -> str:
+    def credentials() -> tuple[str, str, str]:
         given = provider() if provider is not None else found
-        secret, token = given["secret_access_key"], given.get("token") or given.get("session_token")
-        moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        day = moment[:8]
-        key = known.get((secret, day))
-        if key is None:
-            key = f"AWS4{secret}".encode()
-            for part in (day, region, "s3", "aws4_request"):
-                key = hmac.digest(key, part.encode(), "sha256")
-            known.clear()
-            known[secret, day] = key
-        lines = f"x-amz-content-sha256:{_NOTHING}\nx-amz-date:{moment}\n"
-        signed = _SIGNED
-        if token:
-            lines += f"x-amz-security-token:{token}\n"
-            signed += ";x-amz-security-token"
-        request = sha256(f"GET\n{target}\n\nhost:{host}\n{lines}\n{signed}\n{_NOTHING}".encode()).hexdigest()
-        scope = f"{day}/{region}/s3/aws4_request"
-        signature = hmac.digest(key, f"AWS4-HMAC-SHA256\n{moment}\n{scope}\n{request}".encode(), "sha256").hex()
-        credential = f"{given['access_key_id']}/{scope}"
-        return (
-            f"Authorization: AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={signed}, Signature={signature}\n"
-            f"{lines}"
-        ).replace("\n", "\r\n")
+        token = given.get("token") or given.get("session_token") or ""
+        return given["access_key_id"], given["secret_access_key"], token
 
-    return headers
+    return Signing(found["region"], credentials)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from threading import Semaphore
 from typing import Any, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from dali_lab.io.remote.small_objects import SmallObjects
 from dali_lab.io.remote.store import Found, Info, Kind, StoreError, Unchanged
@@ -80,12 +80,12 @@ class ObjectStore:
         # Attempts are repeated by our own code, which can be asked to stop and renews credentials.
         common: Any = {"client_options": client, "retry_config": {"max_retries": 0}}
         if self._scheme in ("s3", "s3a"):
-            from dali_lab.io.remote.aws import address, settings, signer
+            from dali_lab.io.remote.aws import address, settings, signing
 
             found = settings(self._bucket)
             self._signed = "skip_signature" not in found
             server, folder = address(self._bucket, found)
-            self._small = SmallObjects(server, folder, signer(urlsplit(server).netloc, found), self._timeout, _WHOLE)
+            self._small = SmallObjects(server, folder, signing(found), self._timeout, _WHOLE)
             return stores.S3Store(self._bucket, **found, **common)
         if self._scheme in ("gs", "gcs"):
             found = _google_settings()
@@ -93,7 +93,7 @@ class ObjectStore:
             return stores.GCSStore(self._bucket, **found, **common)
         if self._scheme in ("az", "adl", "abfs", "abfss"):
             return stores.AzureStore.from_url(f"{self._scheme}://{self._bucket}", **common)
-        self._small = SmallObjects(self._place, "/", lambda target: "", self._timeout, _WHOLE)
+        self._small = SmallObjects(self._place, "/", None, self._timeout, _WHOLE)
         return stores.HTTPStore.from_url(self._place, **common)
 
     def renew(self) -> None:

@@ -110,6 +110,13 @@ def test_a_full_object_store_says_what_to_do(store: MadeUp) -> None:
     assert rows(reading()) == 32, "the cluster goes on"
 
 
+@pytest.mark.parametrize("options", [{"num_cpus": 16}, {"num_gpus": 1}, {"resources": {"tpu-slice": 1}}])
+def test_tasks_that_fit_on_no_node_are_refused(store: MadeUp, options: dict[str, object]) -> None:
+    """Ray waits for such a node for ever."""
+    with pytest.raises(RayError, match=r"no node .* has .*\); the most that one has is .*Ask dataset\(\)"):
+        dataset(reading(), **options)
+
+
 def test_a_node_without_the_package_says_so(store: MadeUp, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['dali_lab'] = None\n")
     environment = {"env_vars": {"PYTHONPATH": str(tmp_path)}}

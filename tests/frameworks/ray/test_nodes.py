@@ -64,6 +64,17 @@ def test_nothing_is_lost_or_given_twice(
     assert sorted(found) == list(range(EPOCH))
 
 
+def test_tasks_that_fit_on_no_node_yet_wait_with_a_warning(
+    cluster: Cluster, make: Callable[..., Pipeline], expected: list[dict[str, list[np.ndarray]]]
+) -> None:
+    """Somebody else started the cluster, and adds the node."""
+    with pytest.warns(UserWarning, match=r"\(CPU 3\); the most that one has is CPU 1\..*until one joins"):
+        made = dataset(make(), num_cpus=3, batches_per_block=EPOCH)
+    patiently(lambda: cluster.add_node(num_cpus=3))
+    for number, batch in enumerate(iterator(made)):
+        check_batch(batch, expected[number], len(batch["labels"]))
+
+
 def test_a_dead_address_says_so() -> None:
     with pytest.raises(RayError, match=r"no Ray cluster can be used at '127.0.0.1:1'"):
         connect("127.0.0.1:1")

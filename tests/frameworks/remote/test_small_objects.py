@@ -1,27 +1,29 @@
-"""Whole small objects are read on connections of our own, and everything unusual is left to the library."""
+"""Whole small objects are read by libcurl, and everything unusual is left to the library of stores."""
 
 from __future__ import annotations
 
 import datetime
-import os
-import select
+import re
 import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from dali_lab.io.remote import aws, connections, requests
-from dali_lab.io.remote.connections import Connections
+from dali_lab.io.remote import aws, requests
 from dali_lab.io.remote.object_store import ObjectStore
 from dali_lab.io.remote.parts import FileParts, Part
 from dali_lab.io.remote.small_objects import SmallObjects
+from dali_lab.io.remote.store import Info
 from tests.servers.faults import proxy
+from tests.servers.made_up import made_up
 from tests.servers.s3 import S3
 from tests.servers.web import free_port
+
+pytest.importorskip("pycurl")
 
 KEYS = {"a/1.png": b"one" * 900, "b=2/2.png": b"", "c/.hidden": b"three", "d e/4.png": b"four", "e.png": b"5" * 300_000}
 
@@ -32,20 +34,24 @@ def test_signatures_are_those_of_amazons_library(token: str | None) -> None:
     from botocore.awsrequest import AWSRequest
     from botocore.credentials import Credentials
 
-    keys = {"access_key_id": "who", "secret_access_key": "secret/with+signs"}
+    keys = {"access_key_id": "who", "secret_access_key": "secret/with+signs:and"}
     found = {"region": "eu-west-3", **keys, **({"session_token": token} if token else {})}
-    lines = aws.signer("127.0.0.1:8080", found)("/bucket/year%3D2026/a_b-c.jpg")
-    said = dict(line.split(":", 1) for line in lines.splitlines())
-    theirs = AWSRequest("GET", "http://127.0.0.1:8080/bucket/year%3D2026/a_b-c.jpg")
-    for name, value in said.items():
-        if name != "Authorization":
-            theirs.headers[name] = value
+    with answering(USUAL) as server:
+        small = SmallObjects(server.address, "/bucket/", aws.signing(found), 30.0, 1 << 20)
+        assert dict(small.read(["year=2026/a_b-c.jpg"], threading.Semaphore()))[0] is not None
+    head, *lines = server.requests[0].decode().split("\r\n")
+    said = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+    theirs = AWSRequest("GET", f"{server.address}{head.split()[1]}")
+    signed = re.findall("SignedHeaders=([^,]+)", said["authorization"])[0].split(";")
+    assert ("x-amz-security-token" in signed) is bool(token)
+    for name in signed:
+        theirs.headers[name] = said[name]
     theirs.context["timestamp"] = said["x-amz-date"]
     moment = datetime.datetime.strptime(said["x-amz-date"], "%Y%m%dT%H%M%SZ")
     assert abs(moment - datetime.datetime.now(datetime.UTC).replace(tzinfo=None)) < datetime.timedelta(minutes=5)
     signer = auth.S3SigV4Auth(Credentials(keys["access_key_id"], keys["secret_access_key"], token), "s3", "eu-west-3")
     signature = signer.signature(signer.string_to_sign(theirs, signer.canonical_request(theirs)), theirs)
-    assert said["Authorization"].endswith(f"Signature={signature}")
+    assert said["authorization"].endswith(f"Signature={signature}")
 
 
 def test_objects_and_versions_are_those_of_the_library(server: S3, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,34 +70,44 @@ def test_objects_and_versions_are_those_of_the_library(server: S3, monkeypatch: 
         assert [bytes(data) for data in parts.take([Part(i) for i in range(5)])] == list(KEYS.values())  # type: ignore[arg-type]
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
         through = ObjectStore("s3", "small", 5.0)
-        assert dict(through.small(["a/1.png"], threading.Semaphore())) == {0: None}, "the library knows proxies"
+        assert dict(through.small(["a/1.png"], threading.Semaphore())) == {0: None}, "obstore has rules for proxies"
 
 
-def test_few_connections_are_opened_at_a_time_and_none_to_a_dead_server() -> None:
-    """The library, which opens many at once, reads the others meanwhile."""
-    with answering(HEAD + b"Content-Length: 4\r\n\r\nbody") as address:
-        small = SmallObjects(address, "/", lambda target: "", 30.0, 1 << 20)
-        found = dict(small.read(["key"] * 20, threading.Semaphore(9)))
-        assert sum(each is not None for each in found.values()) == 8
-    dead = SmallObjects(f"http://127.0.0.1:{free_port()}", "/", lambda target: "", 30.0, 1 << 20)
-    assert list(dead.read(["key"] * 3, threading.Semaphore(9))) == [(0, None), (1, None), (2, None)]
+def test_a_dead_server_is_left_alone() -> None:
+    dead = SmallObjects(f"http://127.0.0.1:{free_port()}", "/", None, 30.0, 1 << 20)
+    assert dict(dead.read(["key"] * 9, threading.Semaphore(9))) == dict.fromkeys(range(9))
     assert not dead._takes("key")
 
 
-def test_a_connection_that_the_server_has_closed_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_FRESH", 0.0)
-    with answering(HEAD + b"Content-Length: 4\r\n\r\nbody") as address:
-        made = Connections(address, 30.0, 4)
-        connection = made.connect()
-        request = made.send(connection, "/key", "")
-        assert request is not None
-        assert made.finish(request) is not None
-        assert select.select([connection], [], [], 60)[0], "the server has ended it"
-        assert made.kept() is None
+def test_connections_are_used_again() -> None:
+    """A group of requests opens no more connections than it has requests, and the next group none."""
+    with made_up(5, b"content") as server, proxy(server.address) as between:
+        small = SmallObjects(between.address, "/bucket/", None, 30.0, 1 << 20)
+        for _ in range(4):
+            found = dict(small.read([server.key(number) for number in range(5)], threading.Semaphore(9)))
+            assert [bytes(each[0]) for each in found.values() if each is not None] == [b"content"] * 5
+        assert between.connections <= 5
+
+
+def test_requests_that_nobody_waits_for_any_more_give_their_slots_back() -> None:
+    with answering(b"") as server:
+        small = SmallObjects(server.address, "/", None, 30.0, 1 << 20)
+        slots = threading.Semaphore(3)
+        reading = small.read(["key", "key", "no plain key"], slots)
+        assert next(reading) == (2, None)
+        reading.close()
+        assert all(slots.acquire(blocking=False) for _ in range(3))
+
+
+class Answering(NamedTuple):
+    """A server that runs: its URL, and the heads of the requests so far."""
+
+    address: str
+    requests: list[bytes]
 
 
 @contextmanager
-def answering(answer: bytes) -> Iterator[str]:
+def answering(answer: bytes) -> Iterator[Answering]:
     """A server that gives the same bytes to each request; with none it waits."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
@@ -100,67 +116,54 @@ def answering(answer: bytes) -> Iterator[str]:
                 while True:
                     connection = listening.accept()[0]
                     kept.append(connection)
-                    connection.recv(65536)
+                    requests.append(connection.recv(65536))
                     connection.sendall(answer)
                     if answer:
                         connection.shutdown(socket.SHUT_WR)
 
         kept: list[socket.socket] = []
+        requests: list[bytes] = []
         threading.Thread(target=serve, daemon=True).start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        yield Answering(f"http://127.0.0.1:{listening.getsockname()[1]}", requests)
         listening.shutdown(socket.SHUT_RDWR)
         for connection in kept:
             connection.close()
 
 
 HEAD = b'HTTP/1.1 200 OK\r\nETag: "tag"\r\n'
+USUAL = HEAD + b"Content-Length: 4\r\n\r\nbody"
 UNUSUAL = {
     "nothing": b"",
     "not http": b"SSH-2.0\r\n\r\n",
-    "old": HEAD.replace(b"1.1", b"1.0") + b"Content-Length: 4\r\n\r\nbody",
     "redirect": b'HTTP/1.1 302 Found\r\nETag: "tag"\r\nLocation: file:///etc/passwd\r\nContent-Length: 4\r\n\r\nbody',
     "missing": b'HTTP/1.1 404 Not Found\r\nETag: "tag"\r\nContent-Length: 4\r\n\r\nbody',
     "no tag": b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody",
+    "two tags": HEAD + b'ETag: "other"\r\nContent-Length: 4\r\n\r\nbody',
     "no length": HEAD + b"\r\nbody",
     "two lengths": HEAD + b"Content-Length: 4\r\nContent-Length: 2\r\n\r\nbody",
     "no number": HEAD + b"Content-Length: -4\r\n\r\nbody",
     "huge": HEAD + b"Content-Length: 999999999999\r\n\r\nbody",
     "pieces": HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\nbody",
+    "whole pieces": HEAD + b"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
     "a part": HEAD + b"Content-Range: bytes 0-3/9\r\nContent-Length: 4\r\n\r\nbody",
     "short": HEAD + b"Content-Length: 5\r\n\r\nbody",
-    "long": HEAD + b"Content-Length: 3\r\n\r\nbody",
-    "no end": HEAD + b"x-filling: " + b"x" * 100_000,
+    "no end": HEAD + b"x-filling: " + b"x" * 1_000_000,
 }
 
 
 @pytest.mark.parametrize("answer", UNUSUAL.values(), ids=list(UNUSUAL))
 def test_unusual_answers_are_left_to_the_library(answer: bytes) -> None:
-    with answering(answer) as address:
-        small = SmallObjects(address, "/", lambda target: "", 0.5 if not answer else 30.0, 1 << 20)
+    with answering(answer) as server:
+        small = SmallObjects(server.address, "/", None, 0.5 if not answer else 30.0, 1 << 20)
         slots = threading.Semaphore(1)
         assert sorted(small.read(["key", "key"], slots)) == [(0, None), (1, None)]
         assert slots.acquire(blocking=False), "the slot is free again"
 
 
-def test_the_usual_answer_and_its_connection() -> None:
-    with answering(HEAD + b"Connection: close\r\ncontent-length: 4\r\n\r\nbody") as address:
-        made = Connections(address, 30.0, 4)
-        request = made.send(made.connect(), "/key", "")
-        assert request is not None
-        answer = made.finish(request)
-        assert answer is not None
-        assert (bytes(answer.data), answer.tag) == (b"body", '"tag"')
-        assert made.kept() is None
-
-
-def test_a_forked_process_opens_connections_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On one connection two processes would take each other's answers."""
-    left, right = socket.socketpair()
-    connections = Connections("http://127.0.0.1", 30.0, 4)
-    connections._idle.append((float("inf"), left))
-    monkeypatch.setattr(os, "getpid", lambda: -1)
-    assert connections.kept() is None and left.fileno() == -1
-    right.close()
+def test_the_usual_answer() -> None:
+    with answering(HEAD + b"Connection: close\r\ncontent-length: 4\r\n\r\nbody") as server:
+        small = SmallObjects(server.address, "/", None, 30.0, 4)
+        assert list(small.read(["key"], threading.Semaphore())) == [(0, (b"body", Info(4, '"tag"')))]
 
 
 def test_a_group_of_requests_takes_no_more_slots_than_there_are(server: S3, monkeypatch: pytest.MonkeyPatch) -> None:
