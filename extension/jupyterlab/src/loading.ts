@@ -2,6 +2,7 @@
 import { KernelMessage, type Kernel } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { answered } from './answered';
+import { pause } from './server';
 import { deleteShell, hasShells, kernelInfo, makeShell } from './shells';
 
 type Reply = KernelMessage.IExecuteReplyMsg;
@@ -128,10 +129,6 @@ async function loadedBeside(
     deleteShell(kernel, shell);
   }
   return null;
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 async function execute(

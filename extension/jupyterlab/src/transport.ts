@@ -1,15 +1,18 @@
 /** Carries the session protocol over a comm to the document's kernel, and reports the kernel's state. */
 import type { ISessionContext } from '@jupyterlab/apputils';
-import type { Kernel, Session } from '@jupyterlab/services';
+import type { Kernel, ServerConnection, Session } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { JSONObject } from '@lumino/coreutils';
 import { KernelComm } from './comm';
 import type { Bytes, ConnectionStatus, GraphDocument, Message, Transport } from './editor';
 import { load } from './loading';
+import { hasKernel, pause } from './server';
 
 /** Time that a connection may be broken before the canvas says so. */
 const AWAY_MS = 1500;
 const RETRY_MS = 2000;
+/** Time that JupyterLab has to connect again to a kernel that runs. */
+const RECONNECT_MS = 30_000;
 const TARGET = 'dali_lab.session';
 
 export interface Start extends JSONObject {
@@ -56,6 +59,8 @@ export class KernelTransport implements Transport {
   private beginning = false;
   /** A new kernel is being started as the replacement. */
   private starting = false;
+  /** The server is being asked whether it is back. */
+  private reaching = false;
   private leaving = false;
   private disposed = false;
 
@@ -184,8 +189,8 @@ export class KernelTransport implements Transport {
   private async *candidates({ id, name }: Kernel.IModel): AsyncGenerator<Partial<Kernel.IModel>> {
     // The server ended with its kernels: a kernel of the same kind is started once the server is back.
     while (this.lost === 'server') {
-      yield { name };
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      if ((await hasKernel(id, this.settings)) !== null) yield { name };
+      await pause(RETRY_MS);
     }
     // JupyterLab drops a kernel that its last list did not have yet: it is connected again.
     if (!this.begun && (await this.isRunning(id))) yield { id };
@@ -244,12 +249,10 @@ export class KernelTransport implements Transport {
     } else if (!this.lost) {
       // A short break is not reported; during a longer one the canvas says so and keeps the user's edits.
       this.away = setTimeout(() => this.loseServer(), status === 'disconnected' ? 0 : AWAY_MS);
-    } else if (status === 'disconnected') {
-      this.away = setTimeout(() => this.reach(), RETRY_MS);
     }
   }
 
-  /** Cancels the timers of a broken connection. */
+  /** Cancels the timer of a broken connection. */
   private hold(): void {
     if (this.away !== null) clearTimeout(this.away);
     this.away = null;
@@ -263,14 +266,37 @@ export class KernelTransport implements Transport {
       'The server cannot be reached. The graph is kept, and sent when it is back.',
     );
     this.lose({ status: 'disconnected', detail }, 'server');
-    this.reach();
+    void this.reach();
   }
 
-  /** Connects again where JupyterLab has given up. */
-  private reach(): void {
-    const kernel = this.context.session?.kernel;
-    if (this.lost !== 'server' || !kernel || kernel.isDisposed) return;
-    if (kernel.connectionStatus === 'disconnected') kernel.reconnect().catch(() => undefined);
+  /**
+   * Asks the server until it is back, then connects to the kernel or drops the session that ended with the server.
+   * JupyterLab itself asks ever more rarely, in the end every five minutes.
+   */
+  private async reach(): Promise<void> {
+    if (this.reaching) return;
+    this.reaching = true;
+    const waits = (): boolean => this.lost === 'server' && !this.disposed;
+    while (waits()) {
+      const { session } = this.context;
+      const kernel = session?.kernel;
+      if (kernel && !kernel.isDisposed) {
+        const there = await hasKernel(kernel.id, this.settings);
+        if (!waits()) break;
+        if (there) await Promise.race([kernel.reconnect().catch(() => undefined), pause(RECONNECT_MS)]);
+        if (there === false) {
+          await this.context.sessionManager.refreshRunning().catch(() => undefined);
+          // The list of sessions ends no session where it was empty before, too.
+          if (waits() && this.context.session?.kernel === kernel) session.dispose();
+        }
+      }
+      await pause(RETRY_MS);
+    }
+    this.reaching = false;
+  }
+
+  private get settings(): ServerConnection.ISettings | undefined {
+    return this.context.sessionManager.serverSettings;
   }
 
   private get hasPython(): boolean {
