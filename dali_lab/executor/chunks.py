@@ -196,12 +196,18 @@ class ChunkRunner:
                 if way is Way.KEPT:
                     batches = [some.results[edge] for edge in kept.edges]
                     kept.keep(identities[missing], some.calls, batches, time.thread_time() - began)
+                making = time.thread_time() - began
                 try:
                     chunk.local.update(_interleaved(found, missing, some.results, kept.edges))
                 except ValueError:  # the kept samples do not fit to the others: computed anew, they say so
                     return self._run_steps(stage_run, chunk)
                 chunk.position = kept.count
-                return self._run_steps(stage_run, chunk)
+                rest = _Clock(chunk.effort)
+                state = self._run_steps(stage_run, chunk)
+                if filling is not None and kept.store is not None and way is Way.KEPT:
+                    behind = rest.seconds() * len(missing) / count
+                    filling.kept(len(missing), making + behind, behind, kept.store.writing)
+                return state
         if filling is not None and kept.beside is not None and way is Way.KEPT and len(missing) == count:
             return self._keep_beside(stage_run, chunk, kept, identities, own)
         state = self._run_steps(stage_run, chunk, kept.count)

@@ -15,9 +15,14 @@ _BACK = 2
 _AT_ONCE = 48
 """Samples that are kept before it is known what that costs."""
 _RECENT = 32
-"""Chunks whose cost is remembered; that in the middle counts, as single ones compile kernels or are interrupted."""
+"""Chunks whose cost is remembered; that in the middle counts, as single ones load kernels or are interrupted."""
+_FIRST = 8
+"""Of fewer chunks the least cost counts: most of them may have loaded kernels."""
 _COMPARED = 16
 """Of so many chunks in the row that were kept, one is computed as without a cache, to measure that again."""
+_TRIED_AGAIN = 64
+"""Chunks after which one is kept although that did not seem to pay: what was measured first may have been disturbed.
+Each later time comes after twice as many."""
 _FEW = 8
 """A cache that holds less than one of so many samples is not looked into for each chunk."""
 
@@ -45,10 +50,21 @@ class RecentCost:
         return bool(self._recent)
 
     @property
+    def largest(self) -> int:
+        """Samples of the largest of these chunks."""
+        return max((samples for _, samples in self._recent), default=0)
+
+    @property
     def seconds(self) -> float:
-        """Cost of the sample in the middle, 0 where nothing is known."""
-        left = sum(samples for _, samples in self._recent) / 2
-        for seconds, samples in sorted(self._recent):
+        """Cost of the sample in the middle, or the least of the first chunks; 0 where nothing is known.
+
+        Chunks of less than half the samples of the largest do not count: each chunk costs something by itself.
+        """
+        alike = sorted(each for each in self._recent if 2 * each[1] >= self.largest)
+        if len(alike) < _FIRST:
+            return alike[0][0] if alike else 0.0
+        left = sum(samples for _, samples in alike) / 2
+        for seconds, samples in alike:
             left -= samples
             if left <= 0:
                 return seconds
@@ -76,7 +92,8 @@ class Filling:
         self._plain, self._kept, self._rest, self._found = RecentCost(), RecentCost(), RecentCost(), RecentCost()
         self._looking = RecentCost()
         self._writing = 0.0
-        self._begun = self._seen = self._in_a_row = 0
+        self._begun = self._seen = self._in_a_row = self._not_paying = 0
+        self._try_at = _TRIED_AGAIN
         self._credit = 0.0
         self.at_once = False
 
@@ -111,9 +128,15 @@ class Filling:
                 if self._plain.known and self._found.known:
                     self._credit += samples * (self._plain.seconds - self._found.seconds)
                 return Way.FOUND
-            if not open_for_more or not self._pays():
+            if not open_for_more or self._epochs_left() <= 0:
                 return self._cheaper(samples, found)
-            if self.at_once or self._begun < _AT_ONCE:
+            if not self._pays():
+                self._not_paying += 1
+                if self._not_paying < self._try_at:
+                    return self._cheaper(samples, found)
+                self._try_at *= 2
+                return Way.KEPT
+            if self.at_once or self._begun < _AT_ONCE or missing >= 2 * self._kept.largest:
                 self._begun += missing
                 return Way.KEPT
             if not self._plain.known or self._in_a_row >= _COMPARED:
@@ -154,14 +177,15 @@ class Filling:
 
     def _pays(self) -> bool:
         """Whether a sample that is kept now saves more in the epochs left than keeping it costs."""
-        left = float("inf")
-        if self._epochs is not None:
-            left = self._epochs - 1 - (self._seen // self._samples if self._samples else 0)
-        if left <= 0:
-            return False
         if not (self._plain.known and self._kept.known):
             return True
-        return self._saved > 0 and left * self._saved > self._price
+        return self._saved > 0 and self._epochs_left() * self._saved > self._price
+
+    def _epochs_left(self) -> float:
+        """Epochs behind this one."""
+        if self._epochs is None:
+            return float("inf")
+        return self._epochs - 1 - (self._seen // self._samples if self._samples else 0)
 
     # -- what chunks cost -------------------------------------------------------------------------------------------
 

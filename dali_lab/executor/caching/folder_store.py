@@ -81,6 +81,7 @@ class FolderStore(WrittenStore):
         self._own: _OwnFiles | None = None
         self._looked = -np.inf
         self._finalizer = weakref.finalize(self, _close_all, self._handles)
+        self._finalizer.atexit = False  # threads may still read, and the system closes files
         self._look()
 
     # -- what other processes have written --------------------------------------------------------------------------

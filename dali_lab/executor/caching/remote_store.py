@@ -173,13 +173,12 @@ class RemoteStore(WrittenStore):
             self._objects[number] = f"{self._part}/{name}{DATA}"
 
     def close(self) -> None:
-        self.flush()
+        super().close()
         try:
             if "unwritable" not in self._told:
                 self._send()
         except OSError as error:
             self._give_up(error)
-        super().close()
 
 
 def rate_of(root: str) -> float:

@@ -27,6 +27,8 @@ PENDING = 32 << 20
 """Most bytes that wait to be written: what comes beyond is kept in a later epoch."""
 _LINGER = 0.5
 """Seconds that the writer waits for more before it lets other processes see what it has written, and ends."""
+_LAST = 10.0
+"""Most seconds that the end of a pipeline waits for the writer; a slow disk gets the rest in a later run."""
 _PATIENCE = 2.0
 """Seconds spent on reading from which on a slow disk is noticed."""
 
@@ -272,16 +274,19 @@ class WrittenStore(Store):
     # -- ending -----------------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
+        self._await_writer()
+
+    def _await_writer(self, seconds: float | None = None) -> None:
         with self._lock:
             self._hurried += 1
             self._more.notify()
-            while self._writer is not None:
-                self._done.wait()
+            self._done.wait_for(lambda: self._writer is None, seconds)
             self._hurried -= 1
 
     def close(self) -> None:
-        self.flush()
+        self._await_writer(_LAST)
         self._full = True
+        self._await_writer()
 
 
 def sums(addresses: Rows, counts: Rows) -> Rows:

@@ -213,16 +213,27 @@ def read_summed(handles: Array, offsets: Array, counts: Array, addresses: Array,
 def write_ranges(handles: Array, offsets: Array, counts: Array, addresses: Array, found: Array) -> Any:
     """Write ``counts[i]`` bytes from ``addresses[i]`` on into the open file ``handles[i]``, from ``offsets[i]`` on.
 
-    ``found[i]`` is made their sum, as by :func:`sums`.
+    ``found[i]`` is made their sum, as by :func:`sums`. What lies together in memory and in the file is written at once.
     """
-    for i in range(handles.shape[0]):
-        found[i] = _sum(addresses[i], counts[i])
+    first = 0
+    while first < handles.shape[0]:
+        total = np.int64(0)
+        after = first
+        while after < handles.shape[0] and (
+            handles[after] == handles[first]
+            and addresses[after] == addresses[first] + total
+            and offsets[after] == offsets[first] + total
+        ):
+            found[after] = _sum(addresses[after], counts[after])
+            total += counts[after]
+            after += 1
         done = 0
-        while done < counts[i]:
-            put = _pwrite(handles[i], addresses[i] + done, counts[i] - done, offsets[i] + done)
+        while done < total:
+            put = _pwrite(handles[first], addresses[first] + done, total - done, offsets[first] + done)
             if put <= 0:
-                return i
+                return first
             done += put
+        first = after
     return handles.shape[0]
 
 

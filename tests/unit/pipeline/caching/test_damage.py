@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dali_lab.executor.caching import folder_store, written_store
+from dali_lab.executor.caching.folder import parts
 from tests.unit.pipeline.caching.graphs import (
     COUNT,
     assert_same,
@@ -105,6 +108,78 @@ def test_killed_while_filling(root: Path, tmp_path: Path) -> None:
     running.wait()
     for _ in range(2):
         assert_same(fill(root, cache, trained), expected)
+
+
+def test_a_program_that_ends_without_closing(root: Path, tmp_path: Path) -> None:
+    """Threads that read from the cache at that moment end without a word."""
+    cache = tmp_path / "cache"
+    fill(root, cache, trained)
+    rest = """
+    from dali_lab.executor.caching import folder_store, written_store
+    written_store._PATIENCE = float("inf")
+    read = folder_store.FolderStore._fetch
+    def slowly(self, *arguments):
+        import time
+        time.sleep(0.05)
+        return read(self, *arguments)
+    folder_store.FolderStore._fetch = slowly
+    for _ in range(4):
+        pipeline.run()
+    """
+    done = subprocess.run(program(root, cache, rest), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_slow_disk(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading that takes longer than the work is noticed and told once; the rest is computed."""
+    cache = tmp_path / "cache"
+    expected = fill(root, cache)
+    read = folder_store.FolderStore._fetch
+    reads = 0
+
+    def slowly(*arguments: Any) -> Any:
+        nonlocal reads
+        reads += 1
+        time.sleep(0.2)
+        return read(*arguments)
+
+    monkeypatch.setattr(folder_store.FolderStore, "_fetch", slowly)
+    monkeypatch.setattr(written_store, "_PATIENCE", 0.3)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        pipeline = make(validated, root, cache=str(cache), prefetch_queue_depth=1, num_threads=1)
+        assert_same(taken(pipeline, 5), expected[:5])
+        before = reads
+        assert_same(taken(pipeline, 4), expected[5:])
+        pipeline.close()
+    assert reads == before, "it is left alone"
+    assert len(told) == 1
+    assert "longer than the work" in str(told[0].message)
+
+
+def test_the_end_does_not_wait_for_a_slow_disk(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a slow disk has not taken when the pipeline is closed is kept in a later run."""
+    cache = tmp_path / "cache"
+    expected = taken(make(trained, root))
+    written, closing = threading.Event(), threading.Event()
+    write = folder_store.FolderStore._write
+
+    def slowly(self: Any, item: Any) -> None:
+        closing.wait()
+        write(self, item)
+        written.set()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder_store.FolderStore, "_write", slowly)
+        patch.setattr(written_store, "_LAST", 0.2)
+        pipeline = make(trained, root, cache=str(cache), cache_at="image_random_crop")
+        assert_same(taken(pipeline), expected)
+        threading.Timer(0.5, closing.set).start()
+        pipeline.close()
+    assert written.is_set(), "what was being written is finished"
+    (part,) = parts(cache)
+    assert 0 < part.samples < COUNT
+    assert_same(fill(root, cache, trained), expected)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a limit on the size of files")

@@ -123,3 +123,34 @@ def test_one_epoch_keeps_nothing(root: Path) -> None:
     assert_same(taken(pipeline, 2), taken(make(validated, root), 2))
     assert kept(pipeline) == 0
     pipeline.close()
+
+
+def test_first_chunks_tell_little() -> None:
+    """Small chunks, and those that load kernels, do not decide what is kept: all is once the others are known."""
+    filling = Filling(samples=lambda: 2000)
+    for _ in range(6):
+        assert filling.choose(2, 0, True, 0.0) is Way.KEPT
+        filling.kept(2, 2 * 40.0, 2 * 2.0, 0.0)
+    ways = []
+    for _ in range(40):
+        ways.append(filling.choose(16, 0, True, 0.0))
+        if ways[-1] is Way.KEPT:
+            filling.kept(16, 16 * 1.1, 16 * 0.1, 0.0)
+        else:
+            filling.computed(16, 16 * 1.0)
+    assert ways[5:].count(Way.KEPT) > 30
+
+
+def test_a_disturbed_beginning() -> None:
+    """Costs that were measured wrongly at first are measured again later."""
+    filling = Filling(samples=lambda: 100_000)
+    there = 0
+    for chunk in range(2000):
+        way = filling.choose(16, 0, True, 0.0)
+        there += 16 if way is Way.KEPT else 0
+        if way is Way.KEPT:
+            disturbed = 4.0 if chunk < 10 else 1.0
+            filling.kept(16, 16 * 1.2 * disturbed, 16 * 0.3 * disturbed, 0.0)
+        else:
+            filling.computed(16, 16 * 1.0)
+    assert there > 1000 * 16
