@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.video_index import FrameIndex, PacketInfo, frame_index
 from dali_lab.io.files import open_file
-from dali_lab.io.locations import is_remote
+from dali_lab.io.locations import canonical, is_remote
 from dali_lab.io.roots import limited, open_within
 
 _TEXT_CODECS = frozenset(("ansi", "bintext", "idf", "xbin"))
@@ -67,7 +67,7 @@ class Video:
 
     def __init__(self, source: str | Buffer, index: FrameIndex | None = None) -> None:
         self._av = _library()
-        self._path = source if isinstance(source, str) else None
+        self._path = canonical(source) if isinstance(source, str) else None
         self._bytes = None if isinstance(source, str) else bytes(memoryview(source))
         self._kept: list[Any] | None = None
         self._index = index

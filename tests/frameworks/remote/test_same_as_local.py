@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -20,6 +22,9 @@ from tests.unit.readers import datasets
 pytest.importorskip("fsspec", reason="remote files (pip install dali-lab[remote])")
 
 COUNT = 12
+
+ODD = "a b%41#ü?+&[c]*é"
+"""Name of the folder in every store: no part of it means anything there."""
 
 Upload = Callable[[Path], str]
 """Makes a folder available, and answers with its URL."""
@@ -38,11 +43,11 @@ def memory() -> Iterator[Upload]:
     system = fsspec.filesystem("memory")
 
     def upload(folder: Path) -> str:
-        _with_urls(folder, "memory://data")
+        _with_urls(folder, f"memory://data/{ODD}")
         for path in folder.rglob("*"):
             if path.is_file():
-                system.pipe(f"/data/{path.relative_to(folder).as_posix()}", path.read_bytes())
-        return "memory://data"
+                system.pipe(f"/data/{ODD}/{path.relative_to(folder).as_posix()}", path.read_bytes())
+        return f"memory://data/{ODD}"
 
     yield upload
     system.store.clear()
@@ -52,8 +57,9 @@ def memory() -> Iterator[Upload]:
 def bucket(s3: S3, request: pytest.FixtureRequest) -> Upload:
     def upload(folder: Path) -> str:
         name = f"same-{abs(hash(request.node.name))}"
-        _with_urls(folder, f"s3://{name}")
-        return s3.upload(folder, name)
+        _with_urls(folder, f"s3://{name}/{ODD}")
+        shutil.copytree(folder, folder.parent / "store" / ODD)
+        return f"{s3.upload(folder.parent / 'store', name)}/{ODD}"
 
     return upload
 
@@ -67,15 +73,28 @@ def web(tmp_path: Path) -> Iterator[Upload]:
     with web_server(root) as address:
 
         def upload(folder: Path) -> str:
-            _with_urls(folder, address)
+            url = f"{address}/{quote(ODD)}"
+            _with_urls(folder, url)
             for path in sorted(folder.rglob("*")):
                 if path.is_file():
-                    target = root / path.relative_to(folder)
+                    target = root / ODD / path.relative_to(folder)
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(path.read_bytes())
-            return address
+            return url
 
         yield upload
+
+
+@pytest.fixture
+def address() -> Upload:
+    """Addresses of files on disk."""
+
+    def upload(folder: Path) -> str:
+        place = folder.with_name(ODD)
+        _with_urls(folder, place.as_uri())
+        return shutil.copytree(folder, place).as_uri()
+
+    return upload
 
 
 def fits(folder: Path, contents: Sequence[bytes]) -> datasets.Dataset:
@@ -124,6 +143,7 @@ KINDS = {**datasets.ALL, "fits": fits}
 STORES = [
     *(("memory", kind) for kind in KINDS),
     *(("bucket", kind) for kind in KINDS),
+    *(("address", kind) for kind in KINDS),
     *(("web", kind) for kind in ("file", "webdataset", "numpy", "video")),
 ]
 

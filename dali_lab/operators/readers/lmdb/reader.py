@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.io.locations import is_remote, join
+from dali_lab.io.locations import canonical, is_remote, join
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import to_dali_type
 from dali_lab.model.errors import ArgumentError
@@ -133,7 +133,7 @@ class LmdbReader(RangeReader):
 
 def _is_folder(path: str) -> bool:
     """Whether a path leads to a folder; of a URL its name tells, as a request would take as long as opening it."""
-    return not path.endswith((".mdb", ".lmdb")) if is_remote(path) else os.path.isdir(path)
+    return not path.endswith((".mdb", ".lmdb")) if is_remote(path) else os.path.isdir(canonical(path))
 
 
 def _entry_name(path: str, key: bytes) -> str:
