@@ -145,8 +145,8 @@ class CudaDevice(Device):
         self._streams: dict[str, CudaStream] = {}
         self._external: dict[int, CudaStream] = {}
         self._functions: dict[Variant, Any] = {}
-        self._opening = threading.Lock()
-        self._loading = threading.Lock()
+        self._streams_lock = threading.Lock()
+        self._functions_lock = threading.Lock()
         self._before = threading.local()
         self.cupy = load_cupy()
         self.runtime = self.cupy.cuda.runtime
@@ -191,13 +191,13 @@ class CudaDevice(Device):
             self.runtime.setDevice(before)
 
     def stream(self, name: str) -> CudaStream:
-        with self._opening:
+        with self._streams_lock:
             if name not in self._streams:
                 self._streams[name] = CudaStream(self, name)
             return self._streams[name]
 
     def external(self, pointer: int) -> CudaStream:
-        with self._opening:
+        with self._streams_lock:
             if pointer not in self._external:
                 self._external[pointer] = CudaStream.external(self, pointer)
             return self._external[pointer]
@@ -208,7 +208,7 @@ class CudaDevice(Device):
         if found is not None:
             return found
         code = nvrtc.cubin(variant, self.architecture)
-        with self._loading:
+        with self._functions_lock:
             if variant not in self._functions:
                 module = self.cupy.cuda.function.Module()
                 try:
@@ -385,7 +385,7 @@ def _version(number: int) -> str:
 
 
 _devices: dict[int, CudaDevice] = {}
-_opening = threading.Lock()
+_devices_lock = threading.Lock()
 _abandoned: list[Any] = []
 
 
@@ -399,7 +399,7 @@ def cuda_device(index: int) -> CudaDevice:
     """
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         raise DeviceError("there is no GPU here: CUDA_VISIBLE_DEVICES hides all")
-    with _opening:
+    with _devices_lock:
         if index not in _devices:
             _devices[index] = CudaDevice(index)
         return _devices[index]
@@ -407,10 +407,10 @@ def cuda_device(index: int) -> CudaDevice:
 
 def _after_fork() -> None:
     """Abandon the parent's GPU objects in a forked child, which can neither use nor destroy them."""
-    global _opening
+    global _devices_lock
     _abandoned.append(dict(_devices))
     _devices.clear()
-    _opening = threading.Lock()
+    _devices_lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -131,13 +131,14 @@ class ChunkRunner:
                 if ended:
                     chunk.local.clear()  # other chunks can use the memory while the stage goes on
                     self._pace.note(id(stage), chunk.stop - chunk.start, chunk.effort)
-        finally:
-            if stage_run.chunk_ended():
-                ready = stage_run.take_ready()
-                if ready:
-                    self._submit(stage_run, ready)
-                else:
-                    stage_run.done(stage_run)
+        except BaseException as error:  # such as SystemExit in a function of the user; it must not end the thread
+            run.failures.append(("", chunk.start, chunk.stop - chunk.start, error))
+        if stage_run.chunk_ended():
+            ready = stage_run.take_ready()
+            if ready:
+                self._submit(stage_run, ready)
+            else:
+                stage_run.done(stage_run)
 
     def _run_chunk(self, stage_run: StageRun, chunk: Chunk) -> bool:
         """Run the remaining steps; `False` where one has to wait for other chunks."""

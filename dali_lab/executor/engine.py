@@ -20,6 +20,7 @@ inconsistent with this, it is a bug.
      further stage is entered, and the batch is finished.
    - :meth:`BatchRun.outputs` raises the failure of the first sample, whichever came first in time. It names node,
      operator, the line where the user placed it, and for a failed sample its index in the batch and its file.
+   - Errors that end a program, such as :class:`SystemExit`, are raised as they are.
    - Batches before and after it run as if nothing had happened, and the engine takes new ones. Samples count as drawn
      in the stages that the failed batch has entered.
    - Chunks of one output that differ in type or number of dimensions are a failure of the node that made them.
@@ -263,7 +264,7 @@ class Engine:
             if not self._replacer.settle(run, stage_run, last, asked):
                 self.last_good.ask(run, functools.partial(self._settle_later, run, stage_run))
                 return
-        except Exception as error:  # raised where the batch is taken
+        except BaseException as error:  # raised where the batch is taken
             run.failures.append(("", 0, run.size, error))
         self._admission.stage_done(run)
 
@@ -282,16 +283,15 @@ class Engine:
         self._on_device.run(run, stage, count)
 
     def _run_on_device(self, run: BatchRun, stage: Stage, count: int) -> None:
-        settled = True
         try:
             if not run.cancelled:
                 self._run_stage_on_device(run, stage, count)
-            settled = not run.unsettled or run.stopped
-        finally:
-            if settled:
-                self._admission.stage_done(run)
-        if not settled:
+        except BaseException as error:  # such as SystemExit in a function of the user; it must not end the thread
+            run.failures.append(("", 0, run.size, error))
+        if run.unsettled and not run.stopped:
             self._settle(run, None)
+        else:
+            self._admission.stage_done(run)
 
     def leave(self, run: BatchRun, /) -> None:
         """Finish a batch. For :class:`Admission` alone."""

@@ -164,11 +164,17 @@ class Runner:
         self.bad_samples = self._tracker.log
         self.state = Checkpoint()
         self.restored = saved is not None
-        if saved is not None:
-            self._restore(saved)
         self._flights: deque[_Flight] = deque()
+        self._drawn: dict[str, Draw | None] = {}
+        self._before: Checkpoint | None = None
         self._closed = False
         self._pid = os.getpid()
+        if saved is not None:
+            try:
+                self._restore(saved)
+            except BaseException:
+                self.close()
+                raise
 
     # -- running ------------------------------------------------------------------------------------------------
 
@@ -211,16 +217,18 @@ class Runner:
                 each()
             if self._flights and not all(source.ready() for source in self.sources.values()):
                 return False
-            before = self._snapshot() if self.settings.enable_checkpointing else None
+            if self.settings.enable_checkpointing and not self._drawn:
+                self._before = self._snapshot()
             draws, size = self._draw()
         except StopIteration:
+            self._drawn = {}
             self.state = replace(self.state, ended=True)
             return False
         except Exception as error:  # an error of the callback is raised where this batch is taken
             self._flights.append(_Flight(error=error))
             return True
         run = self.engine.submit(self.state.iteration, size, draws, rows=rows)
-        self._flights.append(_Flight(run, None, before))
+        self._flights.append(_Flight(run, None, self._before))
         self.state = replace(self.state, iteration=self.state.iteration + 1)
         return True
 
@@ -234,20 +242,28 @@ class Runner:
         return max((meta.get("epoch_size", 0) // meta.get("number_of_shards", 1) for meta in metas), default=0)
 
     def _draw(self) -> tuple[dict[str, Draw], int]:
-        draws: dict[str, Draw] = {}
-        ended = False
+        """Draw from all sources.
+
+        Where one fails, the draws of those before it are kept for the next call, so that sources stay in step; `None`
+        stands for a source that has ended.
+        """
+        drawn = self._drawn
         for name, source in self.sources.items():
-            if ended and not source.ends:
+            if name in drawn:
+                continue
+            if not source.ends and None in drawn.values():
                 break
             try:
-                draws[name] = source.draw(self.batch_size)
+                drawn[name] = source.draw(self.batch_size)
             except StopIteration:
-                ended = True
+                drawn[name] = None
             except DaliLabError as error:
                 node = self.plan.graph.nodes[name]
                 error.locate(name, node.op, node.origin)
                 raise
-        if ended:
+        self._drawn = {}
+        draws = {name: draw for name, draw in drawn.items() if draw is not None}
+        if len(draws) < len(drawn):
             raise StopIteration
         sizes = {draw.count for draw in draws.values()}
         if len(sizes) > 1:
@@ -268,16 +284,15 @@ class Runner:
             The failure of the batch; the next one can still be taken.
         """
         self._check_process()
-        try:
-            flight = self._flights.popleft()
-        except IndexError:
-            self._check_process()
-            raise StopIteration from None
+        if not self._flights:
+            raise StopIteration
+        flight = self._flights[0]  # it stays there if the caller is interrupted while it waits
         if flight.run is not None:
             if self.engine.last_good is not None and not self._tracker.had_good:
                 self._look_ahead(flight.run, self.engine.last_good)
             flight.run.wait()
         self._check_process()  # another thread may have closed the pipeline: the errors of that say nothing
+        self._flights.popleft()
         if flight.error is not None:
             raise flight.error
         assert flight.run is not None
@@ -295,7 +310,7 @@ class Runner:
         """Wait for a batch before which no sample was good; where it has none either, start batches behind it."""
         while good.wait(run):
             fed = not all(source.ready() for source in self.sources.values())
-            if fed or len(self._flights) >= _AHEAD or not self.schedule():
+            if fed or len(self._flights) > _AHEAD or not self.schedule():
                 good.give_up()
 
     def _placed(self, batch: Batch, edge: Edge) -> Batch:
@@ -345,6 +360,7 @@ class Runner:
                 flight.run.cancel()
                 flight.run.wait()
         self._flights.clear()
+        self._drawn = {}
         self.engine.drawn.clear()
         self._restore(position)
 
@@ -368,7 +384,7 @@ class Runner:
             raise GraphError(
                 "Cannot save the checkpoint. The `enable_checkpointing` was not specified when creating the pipeline"
             )
-        before = self._flights[0].before if self._flights else self._snapshot()
+        before = self._flights[0].before if self._flights else self._before if self._drawn else self._snapshot()
         if before is None:
             raise GraphError("no checkpoint can be taken: the next batch has failed")
         return replace(

@@ -107,6 +107,7 @@ class PipelineIterator(IteratorState):
         self._end_is_due = False
         self._is_at_end = False
         self._first_batch: Any = None
+        self._taken: list[tuple[TensorList, ...] | Exception] = []
         self._in_rest = False
         for pipeline in self._pipes:
             with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
@@ -295,16 +296,18 @@ class PipelineIterator(IteratorState):
         return self._trimmed(batches)
 
     def _get_outputs(self) -> list[tuple[TensorList, ...]]:
-        rows = []
-        failure: Exception | None = None
-        for pipeline in self._pipes:
+        # Where the caller is interrupted, the next call goes on with the pipelines that have not been asked yet.
+        for pipeline in self._pipes[len(self._taken) :]:
             try:
                 with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
-                    rows.append(pipeline.share_outputs())
+                    self._taken.append(pipeline.share_outputs())
             except Exception as error:  # the others give their batch all the same, so that all stay in step
-                failure = failure or error
-        if failure is not None:
-            raise failure
+                self._taken.append(error)
+        taken, self._taken = self._taken, []
+        rows = [each for each in taken if not isinstance(each, Exception)]
+        for failure in taken:
+            if isinstance(failure, Exception):
+                raise failure
         if self._reader_name or self._size != -1:
             for row, left_out in zip(rows, self._left_out(), strict=True):
                 for size in (len(output) + len(left_out) for output in row):

@@ -46,7 +46,7 @@ class Compression:
         self._chosen: dict[int, int] = {}
 
     def choose(self, edge: int, batch: Batch, counts: Rows, seconds: float) -> int:
-        """How samples of an edge are compressed; `seconds` is the time that it took to make these."""
+        """The codec for samples of an edge, which took `seconds` to make."""
         if not has_codecs():
             return NONE
         if edge not in self._chosen:

@@ -24,7 +24,7 @@ FIELDS = SHAPE + MOST_DIMENSIONS
 """Columns for each edge: type, number of dimensions, letters of the layout; place of the data, their bytes there, how
 they are compressed, and their sum; extents."""
 NONE, LZ4, ZSTD = range(3)
-"""How data are compressed."""
+"""Codecs of stored data."""
 _ITEM_SIZES = np.zeros(256, np.int64)
 for _dtype in DALIDataType:
     if 0 <= _dtype.value < 256:

@@ -28,7 +28,7 @@ _FEW = 8
 
 
 class Way(enum.Enum):
-    """How a chunk is computed: as without a cache, from the cache as far as possible, or so that all of it is kept."""
+    """Way to compute a chunk: as without a cache, from the cache as far as possible, or so that all of it is kept."""
 
     PLAIN = enum.auto()
     FOUND = enum.auto()

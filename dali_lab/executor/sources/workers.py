@@ -337,8 +337,9 @@ class ParallelInput(PythonInput):
         """The next batch; errors of the source have the worker's traceback as their cause."""
         while len(self._jobs) <= self.external.ahead:
             self._schedule(request)
-        job = self._jobs.popleft()
+        job = self._jobs[0]  # it stays there if the caller is interrupted while it waits
         found = self._pool.wait(job)
+        self._jobs.popleft()
         failed: dict[int, BaseException] = {}
         for (start, stop), (_, answer) in zip(job.spans, found, strict=True):
             failed.update({start + row: error for row, error in answer.failed.items()})

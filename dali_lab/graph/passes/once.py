@@ -122,7 +122,7 @@ def _own_reason(node: Node, scope: int, with_device: bool) -> str:
 
 @dataclass(frozen=True)
 class Costs:
-    """What was measured of some samples of a graph whose decoders are divided.
+    """Measurements of some samples of a graph whose decoders are divided.
 
     Attributes
     ----------

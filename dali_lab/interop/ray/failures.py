@@ -11,7 +11,7 @@ from dali_lab.interop.ray.requirements import RayError
 from dali_lab.model.errors import DaliLabError
 
 _MISSING = re.compile(r"No module named 'dali_lab[\w.]*'|cannot import name '\w+' from 'dali_lab[\w.]*'")
-"""What a node says that cannot load a task."""
+"""Words of a node that cannot load a task."""
 
 _OURS = re.compile(
     rf"^(?:dali_lab\.model\.errors\.\w+: |RuntimeError: (?=the node .+ {NO_PACKAGE}))(.+(?:\n  \S.*)*)", re.M
@@ -20,7 +20,7 @@ _OURS = re.compile(
 
 
 def explained(error: BaseException) -> DaliLabError | None:
-    """What an error that Ray reports means; `None` where nothing better can be said than what it says itself.
+    """The meaning of an error that Ray reports; `None` where its own words say it best.
 
     An error of a pipeline in a task is that error, as a run of this machine would raise it.
     """

@@ -39,7 +39,7 @@ def _sum(source: Array, offsets: Array, window: Array, n: int, target: Array, to
 
 @part
 def _trimmed(window: Array, n: int) -> Any:
-    """How many elements are zero at both ends of a window."""
+    """Number of zeros at both ends of a window."""
     k = 0
     while 2 * k + 1 < n and window[k] == 0 and window[n - 1 - k] == 0:
         k += 1

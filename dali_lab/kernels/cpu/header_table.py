@@ -8,7 +8,7 @@ TITLES = ("", "PNG", "BMP", "PNM", "JPEG", "TIFF", "WebP", "JPEG 2000")
 """Names of the formats, as people write them."""
 PNG, BMP, PNM, JPEG, TIFF, WEBP, JPEG2000 = range(1, len(TITLES))
 RGB, GRAY, INVERSE_GRAY, PALETTE, CMYK, YCC, RGBX = range(7)
-"""How TIFF and BMP hold colours: `INVERSE_GRAY` has white as 0, `RGBX` has bits without a meaning after the colours."""
+"""Colours in TIFF and BMP: `INVERSE_GRAY` has white as 0, `RGBX` has bits without a meaning after the colours."""
 
 
 class Header(NamedTuple):

@@ -71,7 +71,10 @@ class Normalize(Operator):
         Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )
     rules = (ONE_WAY,)
-    differs = "bool, float16 and 64-bit types are taken too."
+    differs = (
+        "bool, float16 and 64-bit types are taken too. Axes that are named twice count once; NVIDIA DALI reads beyond"
+        " the sample then, and its results vary."
+    )
     example = '>>> fn.normalize(images, axis_names="HW", dtype=types.FLOAT)'
 
     def setup(self) -> None:

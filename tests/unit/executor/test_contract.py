@@ -125,6 +125,22 @@ def test_the_failure_of_the_first_sample_is_raised_whichever_came_first(engines:
         run.outputs()
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_error_that_ends_a_program_is_raised_and_ends_no_thread(engines: list[Engine], whole: bool) -> None:
+    def leaving(call: Call, data: Batch) -> Batch:
+        if call.iteration < 4:
+            raise SystemExit(3)
+        return same(call, data)
+
+    engine = made(engines, two_stages(*([same, leaving] if whole else [leaving, same])), chunk=1)
+    *ended, last = submitted(engine, 5)
+    for run in ended:
+        assert run.wait(60)
+        with pytest.raises(SystemExit):
+            run.outputs()
+    assert last.wait(60) and len(last.outputs()[0]) == COUNT
+
+
 def test_batches_before_and_after_a_failure_run(engines: list[Engine]) -> None:
     def second_batch(call: Call, data: Batch) -> Batch:
         if call.iteration == 1:

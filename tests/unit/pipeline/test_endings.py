@@ -73,6 +73,19 @@ def test_breaks_and_errors_in_the_loop() -> None:
     wait_for_the_end_of_others(before)
 
 
+def test_a_pipeline_that_cannot_be_built_leaves_no_thread() -> None:
+    before = engine_threads()
+    drawing = Pipeline(2, 2, None, enable_checkpointing=True)
+    with drawing:
+        drawing.set_outputs(fn.random.uniform())
+    drawing.build()
+    other = make(enable_checkpointing=True, checkpoint=drawing.checkpoint())
+    drawing.close()
+    with pytest.raises(ValueError, match="another pipeline"):
+        other.build()
+    assert not engine_threads() - before
+
+
 def test_outputs_outlive_their_pipeline() -> None:
     pipeline = make()
     outputs = [pipeline.run()[0] for _ in range(5)]

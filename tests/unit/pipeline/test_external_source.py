@@ -7,6 +7,7 @@ import os
 import signal
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -320,6 +321,35 @@ def test_an_error_of_the_source_arrives_with_its_traceback(options: dict[str, An
     with pytest.raises(KeyError, match="the cat is out") as caught:
         pipeline.run()
     assert 'raise KeyError("the cat is out")' in "".join(traceback.format_exception(caught.value))
+    pipeline.close()
+
+
+@pytest.mark.parametrize("parallel", [False, True], ids=["here", "worker"])
+def test_sources_stay_in_step_where_one_of_them_fails_once(parallel: bool, tmp_path: Path) -> None:
+    failed = tmp_path / "failed"
+
+    def fails_once(index: int) -> np.ndarray:
+        if index == 3 and not failed.exists():
+            failed.touch()
+            raise OSError("no network")
+        return np.full((2, 1), index)
+
+    def make(**settings: Any) -> dali_lab.Pipeline:
+        pipeline = dali_lab.Pipeline(2, 1, None, py_num_workers=2, enable_checkpointing=True, **settings)
+        with pipeline:
+            counted = dali_lab.fn.external_source(lambda index: np.full((2, 1), index))
+            pipeline.set_outputs(counted, dali_lab.fn.external_source(fails_once, parallel=parallel))
+        return pipeline
+
+    def numbers(pipeline: dali_lab.Pipeline) -> list[int]:
+        return [int(output.at(0)[0]) for output in pipeline.run()]
+
+    pipeline = make()
+    assert [numbers(pipeline) for _ in range(3)] == [[0, 0], [1, 1], [2, 2]]
+    with pytest.raises(OSError, match="no network"):
+        pipeline.run()
+    assert numbers(make(checkpoint=pipeline.checkpoint())) == [3, 3]
+    assert [numbers(pipeline) for _ in range(2)] == [[3, 3], [4, 4]]
     pipeline.close()
 
 

@@ -1,4 +1,4 @@
-"""How parts of kernels are compiled: each like a function of its own, or no further than kernels need it."""
+"""Linkage of parts of kernels: each compiled like a function of its own, or no further than kernels need it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,109 @@
+# ruff: noqa: PT012  (what is raised comes out of loops)
+"""Ctrl-C while a batch is waited for: the next call goes on with that batch."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dali_lab import Pipeline, fn
+from tests.programs import LIMIT
+
+
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """Hear Ctrl-C also where the tests do not: shells start what runs in the background so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def _interrupt_in(function: str, ready: Callable[[], bool]) -> None:
+    """Send Ctrl-C, from a thread of its own, once the main thread is in a function in which it then stays."""
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def work() -> None:
+        until = time.monotonic() + LIMIT
+        while time.monotonic() < until:
+            frames = traceback.walk_stack(sys._current_frames()[main])
+            if ready() and any(frame.f_code.co_name == function for frame, _ in frames):
+                os.kill(os.getpid(), signal.SIGINT)
+                return
+            time.sleep(0.01)
+
+    threading.Thread(target=work).start()
+
+
+def _wait_for_file(path: Path) -> None:
+    until = time.monotonic() + LIMIT
+    while not path.exists() and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+def _counting(held: Callable[[int], None] = lambda index: None, *, parallel: bool = False) -> Pipeline:
+    """Batches 0, 1, 2, …, each beside its number from another source; `held` is called by the source's side."""
+
+    def source(index: int) -> np.ndarray:
+        if parallel:
+            held(index)
+        return np.full((2, 1), index)
+
+    def see(sample: np.ndarray) -> np.ndarray:
+        if not parallel:
+            held(int(sample[0]))
+        return sample
+
+    pipeline = Pipeline(2, 1, None, py_num_workers=2)
+    with pipeline:
+        seen = fn.python_function(fn.external_source(source, parallel=parallel), function=see)
+        pipeline.set_outputs(seen, fn.external_source(lambda index: np.full((2, 1), index)))
+    return pipeline
+
+
+def _numbers(outputs: Any) -> list[int]:
+    return [int(output.at(0)[0]) for output in outputs]
+
+
+@pytest.mark.parametrize("parallel", [False, True], ids=["engine", "workers"])
+def test_the_batch_that_was_waited_for_is_not_lost(parallel: bool, tmp_path: Path) -> None:
+    go_on = tmp_path / "go on"
+    pipeline = _counting(lambda index: _wait_for_file(go_on) if index == 3 else None, parallel=parallel)
+    batches: list[list[int]] = []
+    if parallel:  # one batch more is kept ahead
+        _interrupt_in("_ask", lambda: len(batches) == 2)
+    else:
+        _interrupt_in("wait_for", lambda: len(batches) == 3)
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            batches.append(_numbers(pipeline.run()))
+    go_on.touch()
+    batches += [_numbers(pipeline.run()) for _ in range(6 - len(batches))]
+    pipeline.close()
+    assert batches == [[index, index] for index in range(6)]
+
+
+def test_iterators_over_several_pipelines_stay_in_step(tmp_path: Path) -> None:
+    from dali_lab.plugin.pytorch import DALIGenericIterator
+
+    go_on = tmp_path / "go on"
+    held = _counting(lambda index: _wait_for_file(go_on) if index == 1 else None)
+    with pytest.warns(UserWarning, match="give reader_name"):
+        iterator = DALIGenericIterator([_counting(), held], ["x", "y"], size=1000)
+    batches = [next(iterator)]
+    _interrupt_in("wait_for", lambda: len(iterator._taken) == 1)
+    with pytest.raises(KeyboardInterrupt):
+        next(iterator)
+    go_on.touch()
+    batches += [next(iterator) for _ in range(3)]
+    assert [[int(row["x"][0]) for row in batch] for batch in batches] == [[index, index] for index in range(4)]
