@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import warnings
@@ -102,9 +103,10 @@ def _evaluate(wanted: Outcome) -> None:
         outcome.context.forget(outcome)
     slots = [slot for outcome in outcomes for slot in outcome.slots if slot.batch is None]
     prepared = _prepare(slots, [call for call, _ in known], wanted)
-    for slot, batch in zip(slots, prepared.run(wanted.count, [batch for _, batch in known]), strict=True):
+    with contextlib.closing(prepared):
+        results = prepared.run(wanted.count, [batch for _, batch in known])
+    for slot, batch in zip(slots, results, strict=True):
         slot.fill(batch)
-    prepared.close()
 
 
 def _prepare(slots: Sequence[Slot], known: Sequence[OpCall], wanted: Outcome) -> ImmediateGraph:

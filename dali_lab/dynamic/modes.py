@@ -246,19 +246,17 @@ _local = _Local()
 _lock = threading.Lock()
 _threads: int | None = None
 _default = EvalContext()
-_default_pools: dict[int | None, ThreadPool] = {}
+_default_pools: dict[tuple[int | None, int], ThreadPool] = {}
 
 
 def default_thread_pool(device_id: int | None = None) -> ThreadPool:
-    """The threads that contexts share which have none of their own: one pool for each GPU."""
+    """The threads that contexts share which have none of their own: one pool for each GPU and number of threads.
+
+    Those of other numbers stay, as other contexts may be running on them.
+    """
     with _lock:
-        pool, wanted = _default_pools.get(device_id), get_num_threads()
-        if pool is not None and pool.num_threads == wanted:
-            return pool
-        _default_pools[device_id] = made = ThreadPool(wanted, device_id=device_id)
-    if pool is not None:
-        pool.close()
-    return made
+        count = get_num_threads()
+        return _default_pools.setdefault((device_id, count), ThreadPool(count, device_id=device_id))
 
 
 def get_num_threads() -> int:

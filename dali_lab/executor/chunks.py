@@ -131,7 +131,7 @@ class ChunkRunner:
                 if ended:
                     chunk.local.clear()  # other chunks can use the memory while the stage goes on
                     self._pace.note(id(stage), chunk.stop - chunk.start, chunk.effort)
-        except BaseException as error:  # such as SystemExit in a function of the user; it must not end the thread
+        except BaseException as error:  # of a cache, say; it must not end the thread
             run.failures.append(("", chunk.start, chunk.stop - chunk.start, error))
         if stage_run.chunk_ended():
             ready = stage_run.take_ready()
@@ -272,7 +272,7 @@ class ChunkRunner:
                 chunk.position = position
                 stage_run.waiting.append(chunk)
                 return _State.WAITS
-            except Exception as error:  # every failure of an operator is raised where the batch is taken
+            except BaseException as error:  # every failure of an operator is raised where the batch is taken
                 explained = explain(error, stage.blamed(error, step).node, inputs, chunk.start)
                 run.failures.append((step.node.id, chunk.start, chunk.stop - chunk.start, explained))
                 chunk.failed.add(step.node.id)

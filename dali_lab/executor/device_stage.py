@@ -157,7 +157,7 @@ class _DeviceStage:
                 return False
         except OutOfDeviceMemory:
             raise
-        except Exception as error:  # every failure of an operator is raised where the batch is taken
+        except BaseException as error:  # every failure of an operator is raised where the batch is taken
             at = self._culprit()
             self._note_bad(explain(error, at.node, inputs if at is step else []), count)
             self.failed.add(step.node.id)

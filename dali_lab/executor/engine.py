@@ -20,7 +20,7 @@ inconsistent with this, it is a bug.
      further stage is entered, and the batch is finished.
    - :meth:`BatchRun.outputs` raises the failure of the first sample, whichever came first in time. It names node,
      operator, the line where the user placed it, and for a failed sample its index in the batch and its file.
-   - Errors that end a program, such as :class:`SystemExit`, are raised as they are.
+   - A function of the user that would end the program (:class:`SystemExit`) has failed like others.
    - Batches before and after it run as if nothing had happened, and the engine takes new ones. Samples count as drawn
      in the stages that the failed batch has entered.
    - Chunks of one output that differ in type or number of dimensions are a failure of the node that made them.
@@ -286,7 +286,7 @@ class Engine:
         try:
             if not run.cancelled:
                 self._run_stage_on_device(run, stage, count)
-        except BaseException as error:  # such as SystemExit in a function of the user; it must not end the thread
+        except BaseException as error:  # it must not end the thread
             run.failures.append(("", 0, run.size, error))
         if run.unsettled and not run.stopped:
             self._settle(run, None)

@@ -18,7 +18,7 @@ def explain(error: BaseException, node: Node, inputs: Sequence[Batch], start: in
 
     `start` is the index in the batch of the first sample of `inputs`.
     """
-    if isinstance(error, (StopIteration, Cancelled)):
+    if isinstance(error, (StopIteration, Cancelled, KeyboardInterrupt)):
         return error
     error = as_ours(error)
     error.locate(node.id, node.op, node.origin)

@@ -244,27 +244,34 @@ class Runner:
     def _draw(self) -> tuple[dict[str, Draw], int]:
         """Draw from all sources.
 
-        Where one fails, the draws of those before it are kept for the next call, so that sources stay in step; `None`
-        stands for a source that has ended.
+        Sources stay in step: where one fails that can be asked again, the draws of those before it are kept for the
+        next call; where its data was refused, the others draw, too. `None` stands for a source that has ended.
         """
         drawn = self._drawn
+        refused: Exception | None = None
         for name, source in self.sources.items():
             if name in drawn:
                 continue
             if not source.ends and None in drawn.values():
                 break
+            given = source.given
             try:
                 drawn[name] = source.draw(self.batch_size)
             except StopIteration:
                 drawn[name] = None
-            except DaliLabError as error:
-                node = self.plan.graph.nodes[name]
-                error.locate(name, node.op, node.origin)
-                raise
+            except Exception as error:  # the source may be the user's
+                if isinstance(error, DaliLabError):
+                    node = self.plan.graph.nodes[name]
+                    error.locate(name, node.op, node.origin)
+                if source.given == given:
+                    raise
+                refused, drawn[name] = refused or error, Draw(0)
         self._drawn = {}
         draws = {name: draw for name, draw in drawn.items() if draw is not None}
         if len(draws) < len(drawn):
             raise StopIteration
+        if refused is not None:
+            raise refused
         sizes = {draw.count for draw in draws.values()}
         if len(sizes) > 1:
             listed = ", ".join(f"{name}: {draw.count}" for name, draw in draws.items())

@@ -202,7 +202,10 @@ class DebugPipeline(Pipeline):
         try:
             results = self._executed(place, inputs, connected)
         except Exception as error:
-            raise explain(error, place.node, inputs) from None
+            explained = explain(error, place.node, inputs)
+            if explained is error:
+                raise
+            raise explained from error
         for index, batch in enumerate(results):
             self._data[call.number, index] = batch
         return tuple(DataNodeDebug(call, index, device, batch) for index, batch in enumerate(results))

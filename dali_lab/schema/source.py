@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import deque
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import Any
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OperatorError, SampleError
+from dali_lab.model.waiting import wait_for
 
 
 @dataclass
@@ -40,9 +42,13 @@ class Source:
     ----------
     ends
         :meth:`draw` may raise :class:`StopIteration`; such sources are asked before the others.
+    given
+        Batches of data that were taken, also those that were then refused. Where :meth:`draw` fails without one, the
+        source can be asked again for the same batch.
     """
 
     ends: bool = False
+    given: int = 0
 
     def draw(self, batch_size: int) -> Draw:
         """Decide what the next batch holds.
@@ -124,8 +130,8 @@ class FeedQueue:
             If the queue is closed.
         """
         with self._arrived:
-            while not self._batches and wait and not self._closed:
-                self._arrived.wait()
+            if wait:
+                wait_for(functools.partial(self._arrived.wait_for, lambda: self._batches or self._closed))
             if self._closed:
                 raise OperatorError("the pipeline was closed while an input waited to be fed", node=self._node)
             return self._batches.popleft() if self._batches else None

@@ -175,6 +175,6 @@ def test_a_child_forgets_what_its_parent_has_on_a_gpu(monkeypatch: pytest.Monkey
     there = object()
     monkeypatch.setattr(cuda, "_devices", {0: there})
     monkeypatch.setattr(cuda, "_abandoned", [])
-    monkeypatch.setattr(cuda, "_opening", cuda._opening)
+    monkeypatch.setattr(cuda, "_devices_lock", cuda._devices_lock)
     cuda._after_fork()
     assert not cuda._devices and cuda._abandoned == [{0: there}]

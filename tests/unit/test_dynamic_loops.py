@@ -12,6 +12,7 @@ import dali_lab.experimental.dynamic as ndd
 from dali_lab.dynamic import kept_calls
 from dali_lab.errors import DaliLabError
 from dali_lab.types import DALIInterpType
+from tests.programs import LIMIT
 
 
 def images(*heights: int) -> Any:
@@ -120,6 +121,29 @@ def test_few_calls_are_kept() -> None:
     for number in range(2 * kept_calls.MOST_KEPT):
         assert np.asarray(data + number).tolist() == [number, number]
     assert 0 < len(kept_calls._kept) <= kept_calls.MOST_KEPT
+
+
+def test_another_number_of_threads_leaves_those_that_run_alone() -> None:
+    data = ndd.as_batch([np.zeros((300, 300, 3), np.uint8)] * 16)
+    begun, before = threading.Event(), ndd.get_num_threads()
+
+    def work() -> None:
+        for _ in range(60):
+            ndd.flip(data)
+            begun.set()
+
+    other = threading.Thread(target=work, daemon=True)
+    try:
+        ndd.set_num_threads(2)
+        other.start()
+        assert begun.wait(LIMIT)
+        for number in range(60):
+            ndd.set_num_threads(2 + number % 2)
+            ndd.flip(data)
+        other.join(LIMIT)
+        assert not other.is_alive()
+    finally:
+        ndd.set_num_threads(before)
 
 
 def test_another_number_of_threads() -> None:

@@ -146,6 +146,7 @@ class FedInput(ExternalInput):
             raise error
         self._last = batch if batch is not None else again
         assert self._last is not None
+        self.given += 1
         return (self._last,), {}
 
     def close(self) -> None:
@@ -177,23 +178,34 @@ class PythonInput(ExternalInput):
             self._iteration = self._sample = 0
             raise
         except Exception as error:  # the source is the user's
+            if self._iteration == request.iteration and (self._tolerant or not self._indexed):
+                self._note_given(request)
             if not self._tolerant:
                 raise
             failed = dict.fromkeys(range(batch_size), error)
-        self._iteration += 1
-        self._sample += batch_size
         return batches, {row: _lost(row, error) for row, error in failed.items()}
 
     def _ask(self, request: Request) -> tuple[Sequence[Batch], dict[int, BaseException]]:
         """The batches of a request, and the errors of single samples."""
         assert self.external.source is not None
         columns, failed = self.external.source.ask_apart(request)
+        self._note_given(request)
         found: dict[int, BaseException] = dict(failed)
         return tuple(self.convert(index, data, request.stop) for index, data in enumerate(columns)), found
 
-    def skip_batches(self, batches: int, batch_size: int) -> None:
+    def _note_given(self, request: Request) -> None:
+        """Go on to the next batch."""
+        self.given += 1
+        self._iteration, self._sample = request.iteration + 1, request.first_sample + request.stop
+
+    @property
+    def _indexed(self) -> bool:
+        """Whether it can be asked for any batch; others have gone on also where they raise an error."""
         assert self.external.source is not None
-        if batches and not self.external.source.indexed:
+        return self.external.source.indexed
+
+    def skip_batches(self, batches: int, batch_size: int) -> None:
+        if batches and not self._indexed:
             raise self.external.fail(
                 "gives its batches one after the other: only a callable that takes an argument can be asked for any"
                 " batch",
@@ -208,8 +220,7 @@ class PythonInput(ExternalInput):
 
     def warn_of_state(self) -> None:
         """Warn, for checkpoints are taken, if this source cannot be asked for a batch again."""
-        assert self.external.source is not None
-        if not self.external.source.indexed:
+        if not self._indexed:
             message = (
                 f"DALI doesn't capture state of such 'source'. That of '{self.external.node}' is not in"
                 " checkpoints: only a callable that takes an argument can be asked for a batch again. After restoring,"

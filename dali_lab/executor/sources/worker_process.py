@@ -53,6 +53,8 @@ class Answer:
         Blocks that the worker has freed.
     failed
         Errors of single samples, by their index in the task; anything stands in their places.
+    given
+        Whether the source gave its data, though these may be refused.
     """
 
     task: int
@@ -63,6 +65,7 @@ class Answer:
     block_size: int = 0
     dropped: list[int] = field(default_factory=list)
     failed: dict[int, BaseException] = field(default_factory=dict)
+    given: bool = False
 
 
 class RemoteTraceback(Exception):
@@ -186,6 +189,7 @@ def _serve(connection: Connection, answer: Answer, source: External, request: Re
         assert source.source is not None
         count = request.stop - request.start
         columns, failed = source.source.ask_apart(request)
+        answer.given = True
         answer.failed = {row: _Failure(error).sendable() for row, error in failed.items()}
         batches = [
             incoming_batch(

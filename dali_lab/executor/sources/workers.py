@@ -347,11 +347,15 @@ class ParallelInput(PythonInput):
                 continue
             if not request.tolerant or isinstance(answer.error, StopIteration):
                 self._pool.forget(job)
-                self._drop()
+                if all(each.given for _, each in found):
+                    self._note_given(request)
+                elif self._indexed or isinstance(answer.error, StopIteration):
+                    self._drop()
                 raise _taken(answer)
             failed.update(dict.fromkeys(range(start, stop), answer.error))
         if all(answer.error is not None for _, answer in found):
             raise _taken(next(answer for _, answer in found if answer.error is not None))
+        self._note_given(request)
         batches = self._pool.batches([part for part in found if part[1].error is None])
         if any(answer.error is not None for _, answer in found):
             order = np.zeros(job.spans[-1][1], np.int64)

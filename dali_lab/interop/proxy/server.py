@@ -337,16 +337,21 @@ def _serve(board: _Board, pipeline: Pipeline) -> None:
                 batches = {name: inputs[name].convert(0, values, runner.batch_size) for name, values in data.items()}
                 for name, converted in batches.items():
                     inputs[name].push(converted)
-                runner.schedule()
+                while not runner.schedule() and flying:  # behind a failed batch, once that is taken
+                    _answer(board, flying.popleft(), pipeline)
                 flying.append(batch)
             except Exception as error:  # it is raised where the batch is taken
                 board.answer(batch, error)
-            continue
-        batch = flying.popleft()
-        try:
-            board.answer(batch, tuple(to_torch_tensor(out.as_cpu()) for out in pipeline.share_outputs()))
-        except Exception as error:  # it is raised where the batch is taken
-            board.answer(batch, error)
+        else:
+            _answer(board, flying.popleft(), pipeline)
+
+
+def _answer(board: _Board, batch: BatchId, pipeline: Pipeline) -> None:
+    """Put up the oldest outputs of a pipeline as those of a batch."""
+    try:
+        board.answer(batch, tuple(to_torch_tensor(out.as_cpu()) for out in pipeline.share_outputs()))
+    except Exception as error:  # it is raised where the batch is taken
+        board.answer(batch, error)
 
 
 def _stop(board: _Board, listener: Listener, threads: list[threading.Thread]) -> None:

@@ -188,6 +188,27 @@ def test_a_batch_that_fails_concerns_itself_alone(workers: int) -> None:
     assert seen == [0, 4, "error", 12, 16]
 
 
+def test_batches_that_wait_behind_a_failed_one_get_their_own_outputs() -> None:
+    pipeline = Pipeline(1, 1, None)
+    with pipeline:
+        pipeline.set_outputs(fn.copy(fn.external_source(name="numbers")))
+    server = dali_proxy.DALIServer(pipeline)
+
+    def ask(index: int) -> Any:
+        return default_collate([server.proxy(np.array([index], np.float32 if index == 1 else np.int32))])
+
+    waiting = [ask(index) for index in range(5)]
+    with server:
+        outputs: list[Any] = []
+        for asked in [*waiting, ask(5)]:
+            try:
+                outputs.append(int(server.produce_data(asked)))
+            except RuntimeError as error:
+                assert "has changed" in str(error)
+                outputs.append("error")
+    assert outputs == [0, "error", 2, 3, 4, 5]
+
+
 def test_a_batch_that_is_too_large() -> None:
     with dali_proxy.DALIServer(flipping(2)) as server:
         loader = dali_proxy.DataLoader(server, Images(server.proxy), batch_size=4, num_workers=1)

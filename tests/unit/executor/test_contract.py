@@ -126,7 +126,7 @@ def test_the_failure_of_the_first_sample_is_raised_whichever_came_first(engines:
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_an_error_that_ends_a_program_is_raised_and_ends_no_thread(engines: list[Engine], whole: bool) -> None:
+def test_a_function_that_would_end_the_program_ends_no_thread(engines: list[Engine], whole: bool) -> None:
     def leaving(call: Call, data: Batch) -> Batch:
         if call.iteration < 4:
             raise SystemExit(3)
@@ -136,7 +136,7 @@ def test_an_error_that_ends_a_program_is_raised_and_ends_no_thread(engines: list
     *ended, last = submitted(engine, 5)
     for run in ended:
         assert run.wait(60)
-        with pytest.raises(SystemExit):
+        with pytest.raises(OperatorError, match="SystemExit: 3"):
             run.outputs()
     assert last.wait(60) and len(last.outputs()[0]) == COUNT
 

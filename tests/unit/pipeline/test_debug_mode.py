@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import numpy as np
@@ -220,6 +221,21 @@ def test_errors_name_the_call() -> None:
 
     with pytest.raises(DaliLabError, match=r"fn\.crop(.|\n)*test_debug_mode"):
         pipe().run()
+
+
+@pytest.mark.parametrize("at", ["source", "function"])
+def test_the_traceback_of_a_function_is_shown(at: str) -> None:
+    def fails(*given: Any) -> Any:
+        raise KeyError("the cat is out")
+
+    @pipeline_def(debug=True, **SETTINGS)
+    def pipe() -> Any:
+        data = fn.external_source(source=fails if at == "source" else counted)
+        return fn.python_function(data, function=fails)
+
+    with pytest.raises(DaliLabError) as caught:
+        pipe().run()
+    assert 'raise KeyError("the cat is out")' in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_call_may_turn_it_off() -> None:

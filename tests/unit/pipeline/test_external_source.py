@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -351,6 +351,70 @@ def test_sources_stay_in_step_where_one_of_them_fails_once(parallel: bool, tmp_p
     assert numbers(make(checkpoint=pipeline.checkpoint())) == [3, 3]
     assert [numbers(pipeline) for _ in range(2)] == [[3, 3], [4, 4]]
     pipeline.close()
+
+
+class RaisingOnce:
+    """Numbers from 0 to 5; at 2 it raises, and then goes on."""
+
+    def __iter__(self) -> RaisingOnce:
+        self.next = -1
+        return self
+
+    def __next__(self) -> np.ndarray:
+        self.next += 1
+        if self.next == 2:
+            raise OSError("no network")
+        if self.next > 5:
+            raise StopIteration
+        return np.full((2, 1), self.next)
+
+
+def refused_once() -> Iterator[Any]:
+    """Numbers from 0 to 5; in the place of 2 samples that cannot be in one batch."""
+    for index in range(6):
+        yield np.full((2, 1), index) if index != 2 else [np.zeros(1), np.zeros((2, 2))]
+
+
+@pytest.mark.parametrize("parallel", [False, True], ids=["here", "worker"])
+@pytest.mark.parametrize("source", [RaisingOnce(), refused_once], ids=["raises", "is refused"])
+def test_sources_stay_in_step_where_a_batch_is_lost(source: Any, parallel: bool) -> None:
+    def count(index: int) -> np.ndarray:
+        return np.full((2, 1), index)
+
+    pipeline = dali_lab.Pipeline(2, 1, None, py_num_workers=1)
+    with pipeline:
+        nodes = [
+            dali_lab.fn.external_source(each, parallel=parallel and each is source) for each in (count, source, count)
+        ]
+        pipeline.set_outputs(*nodes)
+    rows: list[Any] = []
+    for _ in range(7):
+        try:
+            rows.append([int(output.at(0)[0]) for output in pipeline.run()])
+        except StopIteration:
+            rows.append("end")
+        except (OSError, RuntimeError):
+            rows.append("error")
+    pipeline.close()
+    assert rows == [[0] * 3, [1] * 3, "error", [3] * 3, [4] * 3, [5] * 3, "end"]
+
+
+@pytest.mark.parametrize("wrong", ["first", "second"])
+def test_fed_inputs_stay_in_step_where_a_batch_is_refused(wrong: str) -> None:
+    pipeline = dali_lab.Pipeline(2, 1, None)
+    with pipeline:
+        pipeline.set_outputs(*(dali_lab.fn.external_source(name=name) for name in ("first", "second")))
+    for index in range(4):
+        for name in ("first", "second"):
+            dtype = np.float32 if (index, name) == (1, wrong) else np.int32
+            pipeline.feed_input(name, np.full((2, 1), index, dtype))
+    rows: list[Any] = []
+    for _ in range(4):
+        try:
+            rows.append([int(output.at(0)[0]) for output in pipeline.run()])
+        except RuntimeError:
+            rows.append("error")
+    assert rows == [[0, 0], "error", [2, 2], [3, 3]]
 
 
 def test_a_killed_worker_is_an_error_and_no_hang() -> None:
