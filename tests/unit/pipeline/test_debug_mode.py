@@ -225,7 +225,7 @@ def test_errors_name_the_call() -> None:
 
 @pytest.mark.parametrize("at", ["source", "function"])
 def test_the_traceback_of_a_function_is_shown(at: str) -> None:
-    def fails(*given: Any) -> Any:
+    def fails(given: Any) -> Any:
         raise KeyError("the cat is out")
 
     @pipeline_def(debug=True, **SETTINGS)
