@@ -19,6 +19,7 @@ from dali_lab.studio.preview.evaluation import Evaluator
 from dali_lab.studio.preview.pictures import Picture
 from dali_lab.studio.preview.rendering import Renderer, label_roots, output_kinds, picture_refs
 from dali_lab.studio.preview.results import Evaluation, Token
+from dali_lab.studio.preview.sources import pins_of
 from dali_lab.studio.protocol.documents import Document, GraphNode
 from dali_lab.studio.protocol.previews import (
     Compared,
@@ -120,7 +121,13 @@ class Pictures:
         if name not in graph.nodes:
             return f"'{name}' cannot be computed yet."
         evaluation = self.evaluator.evaluate(
-            graph, seed, iteration=iteration, samples=sample + 1, nodes=[name], token=token
+            graph,
+            seed,
+            iteration=iteration,
+            samples=sample + 1,
+            nodes=[name],
+            token=token,
+            pins=pins_of(request.pins, request.pinned_of),
         )
         result = evaluation.results.get(name)
         if result is None:
@@ -157,6 +164,7 @@ class Pictures:
             samples=within(request.samples, 1, 256),
             nodes=[each.node for each in edges if each.node in graph.nodes],
             token=token,
+            pins=pins_of(request.pins, request.pinned_of),
         )
         kinds, roots = output_kinds(graph), label_roots(graph)
         results: list[ComparedTap] = []

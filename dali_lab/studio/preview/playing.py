@@ -26,6 +26,7 @@ from dali_lab.studio.preview.pictures import (
 )
 from dali_lab.studio.preview.rendering import output_kinds, picture_refs
 from dali_lab.studio.preview.results import Evaluation, Token
+from dali_lab.studio.preview.sources import pins_of
 from dali_lab.studio.preview.summaries import display_scale, positions, value_range
 from dali_lab.studio.protocol.previews import Played, PlayRequest
 from dali_lab.studio.protocol.values import SessionError, within
@@ -56,7 +57,13 @@ def played(
         raise DocumentError(f"'{request.node}' cannot be computed yet.", "not_found")
     sample, size = within(request.sample, 0, 1 << 20), within(request.size, 32, 2048)
     evaluation = evaluator.evaluate(
-        graph, seed, iteration=max(0, request.iteration), samples=sample + 1, nodes=[name], token=token
+        graph,
+        seed,
+        iteration=max(0, request.iteration),
+        samples=sample + 1,
+        nodes=[name],
+        token=token,
+        pins=pins_of(request.pins, request.pinned_of),
     )
     result = evaluation.results.get(name)
     if result is not None:

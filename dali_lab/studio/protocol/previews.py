@@ -229,7 +229,10 @@ class RunDone(Measured, kw_only=True):
 
 
 class SweepRequest(Wire):
-    """One sample at one node, with an argument set to each of several values, and others to those in `also`."""
+    """One sample at one node, with an argument set to each of several values, and others to those in `also`.
+
+    The samples are those of a `PreviewRequest`, pinned ones among them, here and in the next requests.
+    """
 
     node: str
     argument: str
@@ -240,6 +243,8 @@ class SweepRequest(Wire):
     thumb: int = 160
     output: int = 0
     iteration: int = 0
+    pins: tuple[int, ...] | None = None
+    pinned_of: int = 0
 
 
 class Swept(Wire):
@@ -257,6 +262,8 @@ class PlayRequest(Wire):
     run: int | None = None
     sample: int = 0
     iteration: int = 0
+    pins: tuple[int, ...] | None = None
+    pinned_of: int = 0
     size: int = 512
 
 
@@ -281,6 +288,8 @@ class CompareRequest(Wire):
     samples: int = 4
     size: int = 512
     iteration: int = 0
+    pins: tuple[int, ...] | None = None
+    pinned_of: int = 0
 
 
 class ComparedTap(Wire):

@@ -7,7 +7,7 @@ import { useEditor, useResult, useValue } from './context';
 import { useSplit } from '../pictures/useSplit';
 import { Choice } from './controls/fields';
 import { bestPictures, Caption, useFocus } from './TrayViews';
-import { beforeFocus, computed } from '../core/focus';
+import { beforeFocus, computed, shownBatch } from '../core/focus';
 import { t } from '../core/language';
 import './Compare.css';
 
@@ -65,7 +65,8 @@ export function Compare({ id, index }: { id: string; index: number }) {
 /** The pictures of a node in another version of the graph, on the same samples. */
 function useOtherVersion(document: GraphDocument, id: string, index: number): (Picture | null)[] {
   const editor = useEditor();
-  const iteration = useValue(editor.batch, ({ iteration }) => iteration);
+  const iteration = useValue(editor.batch, (batch) => batch.iteration);
+  const pins = useValue(editor.batch, (batch) => batch.pins);
   const samples = useValue(editor.batch, computed);
   const size = useValue(editor.tray, (tray) => tray.size);
   const [pictures, setPictures] = useState<(Picture | null)[]>([]);
@@ -87,7 +88,7 @@ function useOtherVersion(document: GraphDocument, id: string, index: number): (P
       nodes: [{ node: id, output: index }],
       samples,
       size: Math.round(Math.max(256, size) * Math.min(2, globalThis.devicePixelRatio || 1)),
-      iteration,
+      ...shownBatch({ iteration, pins }),
     };
     editor.connection
       .request('compare', params)
@@ -102,7 +103,7 @@ function useOtherVersion(document: GraphDocument, id: string, index: number): (P
     return () => {
       current = false;
     };
-  }, [editor, document, id, index, iteration, samples, size]);
+  }, [editor, document, id, index, iteration, pins, samples, size]);
   useEffect(
     () => () => {
       releasePictures(shown.current);

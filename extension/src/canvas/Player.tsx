@@ -1,6 +1,7 @@
 /** One sample played: a clip by its frames, a volume by its slices, a sound with its waveform and spectrogram. */
 import { useEffect, useState, type ReactNode } from 'react';
 import { browserPictures, pictureOf, type Picture } from '../core/pictures';
+import { shownBatch } from '../core/focus';
 import type { OutputResult } from '../core/previews';
 import { t } from '../core/language';
 import { useEditor, useValue } from './context';
@@ -36,13 +37,20 @@ const release = (urls: readonly string[]): void => {
 function useMedia(id: string, index: number, sample: number, output: OutputResult): Media | string | null {
   const editor = useEditor();
   const iteration = useValue(editor.batch, (batch) => batch.iteration);
+  const pins = useValue(editor.batch, (batch) => batch.pins);
   const size = useValue(editor.tray, (tray) => tray.size);
   const [media, setMedia] = useState<Media | string | null>(null);
   useEffect(() => {
     let current = true;
     let urls: string[] = [];
     const ask = async (): Promise<void> => {
-      const params = { node: id, output: index, sample, iteration, size: Math.max(320, size) };
+      const params = {
+        node: id,
+        output: index,
+        sample,
+        ...shownBatch({ iteration, pins }),
+        size: Math.max(320, size),
+      };
       const { result, buffers } = await editor.connection.request('play', params);
       const frames = result.images.map((each) => pictureOf(each, buffers));
       const bytes = result.sound == null ? undefined : buffers[result.sound];
@@ -57,7 +65,7 @@ function useMedia(id: string, index: number, sample: number, output: OutputResul
       current = false;
       release(urls);
     };
-  }, [editor, id, index, sample, iteration, output, size]);
+  }, [editor, id, index, sample, iteration, pins, output, size]);
   return media;
 }
 

@@ -3,6 +3,7 @@ import { Fragment, useEffect, useState } from 'react';
 import { setArgument } from '../core/actions';
 import { bounds, valueOf, type ArgumentDeclaration } from '../core/catalogue';
 import type { Value } from '../core/document';
+import { shownBatch } from '../core/focus';
 import { browserPictures, pictureOf } from '../core/pictures';
 import { asNumber, formatValue, tidy } from '../core/values';
 import { useEditor, useNode, useOperator, useValue } from './context';
@@ -43,6 +44,8 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
   const node = useNode(id);
   const operator = useOperator(node?.op);
   const revision = useValue(editor.sync.revision);
+  const iteration = useValue(editor.batch, (batch) => batch.iteration);
+  const pins = useValue(editor.batch, (batch) => batch.pins);
   const candidates = (operator?.arguments ?? []).filter(
     ({ type, list, choices, advanced }) =>
       !advanced &&
@@ -74,6 +77,7 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
         values,
         ...(other && against !== undefined ? { also: { [other.name]: against } } : {}),
         sample,
+        ...shownBatch({ iteration, pins }),
         thumb: 320,
       });
       return values.map((value, index) => ({
@@ -110,7 +114,7 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
       current = false;
       release(made);
     };
-  }, [editor, id, what, argument, other, sample, revision]);
+  }, [editor, id, what, argument, other, sample, iteration, pins, revision]);
 
   if (!argument) return <p className="muted hint">{t('%1 has no argument to sweep.', id)}</p>;
   // One reason for all is said once.

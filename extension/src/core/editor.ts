@@ -123,6 +123,7 @@ export class Editor {
     cache: null,
     lastCache: null,
     probe: null,
+    probeSettings: { nodes: null, seeds: 3, epochs: 8, samples: 600 },
     lastProbe: null,
   });
   /** Nodes that are others than in the graph beside this one; null without such a graph. */

@@ -35,6 +35,14 @@ export function focusTaps(editor: Editor): OutputRef[] {
 /** Number of samples of the batch that are computed. */
 export const computed = ({ samples, seen }: BatchState): number => Math.max(samples, seen);
 
+/** The batch that is shown, for requests about its samples. */
+export function shownBatch({
+  iteration,
+  pins,
+}: Pick<BatchState, 'iteration' | 'pins'>): Pick<PreviewRequest, 'iteration' | 'pins' | 'pinned_of'> {
+  return { iteration, pins: pins?.places ?? null, pinned_of: pins?.size ?? 0 };
+}
+
 /** The next preview; null while nobody would see it or none can be made. */
 export function previewRequest(editor: Editor): Omit<PreviewRequest, 'run'> | null {
   const { id, capabilities } = editor.session.get();
@@ -42,15 +50,13 @@ export function previewRequest(editor: Editor): Omit<PreviewRequest, 'run'> | nu
   // Nobody sees the canvas under the gallery; changes made meanwhile are previewed when it is left.
   if (editor.view.get().gallery) return null;
   if (editor.connection.state.get().status !== 'connected') return null;
-  const { pins } = editor.batch.get();
+  const batch = editor.batch.get();
   const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
   return {
     revision: editor.sync.revision.get(),
-    iteration: editor.batch.get().iteration,
-    samples: computed(editor.batch.get()),
+    ...shownBatch(batch),
+    samples: computed(batch),
     thumb: Math.round(THUMBNAIL * ratio),
-    pins: pins?.places ?? null,
-    pinned_of: pins?.size ?? 0,
     focus: focusTaps(editor),
     focus_size: Math.round(Math.max(256, editor.tray.get().size) * ratio),
   };

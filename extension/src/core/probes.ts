@@ -5,13 +5,6 @@ import { begin } from './jobs';
 import { t } from './language';
 import type { ProbeCurve, ProbeDone } from './protocol.generated';
 
-export interface ProbeSettings {
-  nodes: readonly string[];
-  seeds: number;
-  epochs: number;
-  samples: number;
-}
-
 /** The pictures that a probe trains on: the first output of the graph, else what the tray shows; null without any. */
 export function probed(editor: Editor): OutputRef | null {
   const { outputs, nodes } = editor.history.document;
@@ -36,12 +29,15 @@ export function randomSteps(editor: Editor, id: string): string[] {
   });
 }
 
-export async function startProbe(editor: Editor, settings: ProbeSettings): Promise<void> {
+/** Begins a probe with the settings that were chosen. */
+export async function startProbe(editor: Editor): Promise<void> {
   const output = probed(editor);
   if (output === null) return;
+  const settings = editor.jobs.get().probeSettings;
+  const nodes = settings.nodes ?? randomSteps(editor, output.node);
   await begin(editor, 'probe', {
     state: { done: 0, total: 2 * settings.seeds * settings.epochs, left: null, curves: [] },
-    params: { ...output, ...settings },
+    params: { ...output, ...settings, nodes },
     besides: ['run', 'check', 'distribution'],
     failed: t('The probe did not start'),
   });

@@ -666,7 +666,7 @@ export interface RunDone extends Measured {
   error?: SessionError;
 }
 
-/** One sample at one node, with an argument set to each of several values, and others to those in `also`. */
+/** One sample at one node, with an argument set to each of several values, and others to those in `also`. The samples are those of a `PreviewRequest`, pinned ones among them, here and in the next requests. */
 export interface SweepRequest {
   node: string;
   argument: string;
@@ -677,6 +677,8 @@ export interface SweepRequest {
   thumb?: number;
   output?: number;
   iteration?: number;
+  pins?: number[] | null;
+  pinned_of?: number;
 }
 
 /** A picture or an error for each value. */
@@ -692,6 +694,8 @@ export interface PlayRequest {
   run?: number | null;
   sample?: number;
   iteration?: number;
+  pins?: number[] | null;
+  pinned_of?: number;
   size?: number;
 }
 
@@ -711,6 +715,8 @@ export interface CompareRequest {
   samples?: number;
   size?: number;
   iteration?: number;
+  pins?: number[] | null;
+  pinned_of?: number;
 }
 
 /** The pictures of one output. */

@@ -226,5 +226,7 @@ export interface JobState {
   lastCache: CacheDone | null;
   /** The trainings with and without augmentations that go on, and the outcome of the last ones. */
   probe: ProbeProgress | null;
+  /** Settings of the probe that was chosen last, and of the one that goes on; all random steps where `nodes` is null. */
+  probeSettings: { nodes: readonly string[] | null; seeds: number; epochs: number; samples: number };
   lastProbe: ProbeDone | null;
 }

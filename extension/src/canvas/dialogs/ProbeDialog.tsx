@@ -15,14 +15,18 @@ const SAMPLES = [200, 600, 2000, 10000];
 
 export function ProbeDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
-  const { probe, lastProbe, run, check, distribution } = useValue(editor.jobs);
+  const { probe, probeSettings: settings, lastProbe, run, check, distribution } = useValue(editor.jobs);
   const output = useMemo(() => probed(editor), [editor]);
   const steps = useMemo(() => (output ? randomSteps(editor, output.node) : []), [editor, output]);
   const selected = useMemo(() => steps.filter((id) => editor.selection.get().nodes.has(id)), [editor, steps]);
-  const [nodes, setNodes] = useState<readonly string[]>(selected.length > 0 ? selected : steps);
-  const [seeds, setSeeds] = useState(3);
-  const [epochs, setEpochs] = useState(8);
-  const [samples, setSamples] = useState(600);
+  const { seeds, epochs, samples } = settings;
+  const choose = (part: Partial<typeof settings>): void =>
+    editor.jobs.patch({ probeSettings: { ...settings, ...part } });
+  const [nodes, setNodes] = useState<readonly string[]>(() => {
+    const before = steps.filter((id) => settings.nodes?.includes(id));
+    const chosen = probe === null && selected.length > 0 ? selected : before;
+    return chosen.length > 0 ? chosen : steps;
+  });
   const busy = run !== null || check !== null || distribution !== null;
   const curves = probe?.curves ?? lastProbe?.curves ?? [];
   return (
@@ -51,7 +55,10 @@ export function ProbeDialog({ onClose }: { onClose: () => void }) {
               className="primary"
               data-testid="start-probe"
               disabled={busy || nodes.length === 0}
-              onClick={() => void startProbe(editor, { nodes, seeds, epochs, samples })}
+              onClick={() => {
+                choose({ nodes });
+                void startProbe(editor);
+              }}
             >
               {lastProbe ? t('Train again') : t('Train')}
             </Button>
@@ -87,9 +94,24 @@ export function ProbeDialog({ onClose }: { onClose: () => void }) {
               ))}
             </fieldset>
             <div className="probe-settings">
-              <Amount label={t('Seeds')} value={seeds} values={SEEDS} onChange={setSeeds} />
-              <Amount label={t('Epochs')} value={epochs} values={EPOCHS} onChange={setEpochs} />
-              <Amount label={t('Pictures at most')} value={samples} values={SAMPLES} onChange={setSamples} />
+              <Amount
+                label={t('Seeds')}
+                value={seeds}
+                values={SEEDS}
+                onChange={(seeds) => choose({ seeds })}
+              />
+              <Amount
+                label={t('Epochs')}
+                value={epochs}
+                values={EPOCHS}
+                onChange={(epochs) => choose({ epochs })}
+              />
+              <Amount
+                label={t('Pictures at most')}
+                value={samples}
+                values={SAMPLES}
+                onChange={(samples) => choose({ samples })}
+              />
             </div>
           </div>
         )}
