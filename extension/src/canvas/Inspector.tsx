@@ -8,7 +8,7 @@ import { isOutput } from '../core/edits';
 import { command, execute } from '../core/commands';
 import { formatEdge, type GraphNode } from '../core/document';
 import { DEVICES } from '../core/placement';
-import { asNumber, formatDtype, formatNumber, describeBatch, formatTime } from '../core/values';
+import { asNumber, formatDtype, formatLayout, formatNumber, describeBatch, formatTime } from '../core/values';
 import { canBeChecked } from '../core/checks';
 import { AllowButton } from './AllowButton';
 import { CachePanel } from './CachePanel';
@@ -388,7 +388,7 @@ export function OutputFacts({ output }: { output: OutputResult }) {
         <dt>{t('Type')}</dt>
         <dd>{formatDtype(output.dtype)}</dd>
         <dt>{t('Layout')}</dt>
-        <dd>{output.layout || t('none')}</dd>
+        <dd>{formatLayout(output.layout) || t('none')}</dd>
         {low !== null && high !== null && (
           <>
             <dt>{t('Range')}</dt>

@@ -6,7 +6,7 @@ import type { Device, GraphNode } from '../core/document';
 import { showPanel } from '../core/folding';
 import { DEVICES } from '../core/placement';
 import { gpuTimeFigure, rateFigure } from '../core/runs';
-import { cutMiddle, formatDtype, describeBatch, formatTime } from '../core/values';
+import { cutMiddle, describeBatch, describeType, formatTime } from '../core/values';
 import { AllowButton } from './AllowButton';
 import { useEditor, useResult, useValue } from './context';
 import { Menu } from './Menu';
@@ -142,7 +142,7 @@ export function Foot({ id }: { id: string }) {
   const output = result?.outputs[0];
   if (!result || (!output && result.time === null)) return null;
   const shape = output ? describeBatch(output) : '';
-  const type = output ? `${formatDtype(output.dtype)} ${output.layout}`.trim() : '';
+  const type = output ? describeType(output) : '';
   // Files are bytes, and pictures usually uint8 HWC.
   const usual = type === 'uint8 HWC' || output?.kind === 'encoded';
   return (

@@ -2,7 +2,7 @@
 import { useEffect, useState, type CSSProperties } from 'react';
 import { outputsOf } from '../core/catalogue';
 import { execute } from '../core/commands';
-import { asNumber, formatDtype, formatNumber, describeBatch } from '../core/values';
+import { asNumber, formatNumber, describeBatch, describeType } from '../core/values';
 import type { TrayState } from '../core/editor';
 import type { OutputResult } from '../core/previews';
 import { useEditor, useOperator, useNode, useResult, useValue } from './context';
@@ -61,7 +61,7 @@ const MODES: [TrayState['mode'], string, string][] = [
 
 /** A batch in words: how much of what, of which type, in which range. */
 function factsOf(output: OutputResult): string[] {
-  const type = `${formatDtype(output.dtype)} ${output.layout}`.trim();
+  const type = describeType(output);
   const [low, high] = (output.range ?? []).map((bound) => formatNumber(asNumber(bound) ?? NaN));
   const range = low !== undefined && high !== undefined ? [t('%1 to %2', low, high)] : [];
   return [describeBatch(output), type, ...range];

@@ -13,6 +13,7 @@ import {
   specialText,
   tidy,
   describeBatch,
+  describeType,
 } from './values';
 
 describe('evaluate', () => {
@@ -98,6 +99,14 @@ describe('numbers of an argument', () => {
     expect(fit(3.6, { name: 'x', type: 'int' })).toBe(4);
     expect(fit(-1, { name: 'x', type: 'float', minimum: 0 })).toBe(0);
     expect(tidy(0.30000000000000004, 0.01)).toBe(0.3);
+  });
+});
+
+describe('describeType', () => {
+  it('leaves axes without a name open', () => {
+    expect(describeType({ dtype: 'float32', layout: 'F**' })).toBe('float32 F…');
+    expect(describeType({ dtype: 'float32', layout: '**' })).toBe('float32');
+    expect(describeType({ dtype: 'uint8', layout: 'HWC' })).toBe('uint8 HWC');
   });
 });
 

@@ -152,6 +152,17 @@ function describeSamples(
   return formatShape(shapes, count);
 }
 
+/** A layout for people: axes without a name at its end, "F**", are left open. */
+export function formatLayout(layout: string): string {
+  const named = layout.replace(/\*+$/, '');
+  return named === '' || named === layout ? named : `${named}…`;
+}
+
+/** Type and layout of an output: "float32 CHW". */
+export function describeType({ dtype, layout }: Pick<OutputPreview, 'dtype' | 'layout'>): string {
+  return `${formatDtype(dtype)} ${formatLayout(layout)}`.trim();
+}
+
 /** A long name with its middle left out. */
 export function cutMiddle(text: string, length: number): string {
   if (text.length <= length) return text;
