@@ -53,10 +53,10 @@ if not TYPE_CHECKING:  # a type checker is to find names that are not there
         import importlib.util
 
         if name in _HOMES:
-            if name in ("edit", "preview"):
+            if name in ("edit", "preview", "show"):
                 from dali_lab.model.extras import STUDIO, require
 
-                require("studio", STUDIO, f"dali_lab.{name}")
+                require("studio", ("cv2",) if name == "show" else STUDIO, f"dali_lab.{name}")
             value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
             globals()[name] = value
             return value

@@ -51,7 +51,9 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
     result = _convert(function) if isinstance(function, types.FunctionType) else converted_callable(function)
     if result is function and isinstance(function, types.FunctionType) and not is_rewritten(function):
         warnings.warn(
-            f"the source of {function.__qualname__} cannot be found, so its conditions stay Python's own", stacklevel=3
+            f"the source of {function.__qualname__} cannot be found, so its conditions stay Python's own;"
+            " define it in a file or a notebook",
+            stacklevel=3,
         )
     return result
 

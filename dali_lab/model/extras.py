@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from dali_lab.model.errors import DaliLabError
 
@@ -31,3 +33,14 @@ def require(extra: str, packages: tuple[str, ...], purpose: str) -> None:
             f"{purpose} takes {missing[0]}, which is not installed: pip install 'dali-lab[{extra}]'",
             code="not_installed",
         )
+
+
+@contextmanager
+def importing(package: str, install: str) -> Iterator[None]:
+    """Say how to install a package where importing it fails; the error stays one that programs expect of an import."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        raise ModuleNotFoundError(f"{error.msg}: pip install {install}", name=package) from None

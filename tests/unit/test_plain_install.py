@@ -16,7 +16,7 @@ from importlib.abc import MetaPathFinder
 class Missing(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in {OF_EXTRAS}:
-            raise ModuleNotFoundError(name)
+            raise ModuleNotFoundError(f"No module named '{{name}}'", name=name)
 
 sys.meta_path.insert(0, Missing())
 sys.path_importer_cache.clear()
@@ -64,6 +64,10 @@ refused(lambda: fn.optical_flow(fn.reshape(bytes_((2, 16, 16, 3)), layout="FHWC"
 refused(lambda: fn.decoders.inflate(bytes_((9,), 7), shape=[4]))
 for command in (["app"], ["gallery", "build", "site"]):
     print(command[0], main(command))
+
+import dali_lab
+refused(lambda: dali_lab.show)
+refused(lambda: importlib.import_module("dali_lab.plugin.pytorch"))
 """
 
 
@@ -76,8 +80,11 @@ def test_plain_install_has_the_same_numbers_or_names_the_extra() -> None:
         ("LZ4 takes imagecodecs", "images"),
         ("the app takes panel", "studio"),
         ("building the gallery takes cv2", "studio"),
+        ("dali_lab.show takes cv2", "studio"),
+        ("No module named 'torch'", "torch"),
     ):
-        expected = f"{purpose}, which is not installed: pip install 'dali-lab[{extra}]'"
+        separator = "" if purpose.startswith("No module") else ", which is not installed"
+        expected = f"{purpose}{separator}: pip install 'dali-lab[{extra}]'"
         assert any(expected in line for line in told), (expected, told)
 
 

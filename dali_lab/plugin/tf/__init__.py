@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import tensorflow
+from dali_lab.model.extras import importing
 
-from dali_lab.interop.tensorflow.dataset import DALIDataset
-from dali_lab.interop.tensorflow.iterators import iterator, raw_iterator
-from dali_lab.interop.tensorflow.runs import serialize_pipeline
-from dali_lab.plugin.tf import experimental
+with importing("tensorflow", "'dali-lab[tensorflow]'"):
+    import tensorflow
+
+    from dali_lab.interop.tensorflow.dataset import DALIDataset
+    from dali_lab.interop.tensorflow.iterators import iterator, raw_iterator
+    from dali_lab.interop.tensorflow.runs import serialize_pipeline
+    from dali_lab.plugin.tf import experimental
 
 __all__ = [
     "DALIDataset",
