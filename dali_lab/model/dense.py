@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,11 @@ def gathered(batch: Batch) -> Batch:
     result = Batch.allocate(batch.shapes, batch.dtype, batch.layout, batch.sources)
     copy(batch.addresses, result.addresses, batch.sizes, batch.itemsize)
     return result
+
+
+def rows_of(values: Array) -> Array:
+    """All values of each sample as one row, ``[samples, values]``, also where there are no samples."""
+    return values.reshape(len(values), math.prod(values.shape[1:]))
 
 
 def is_small(batch: Batch) -> bool:

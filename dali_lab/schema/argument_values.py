@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from dali_lab.kernels.streams import GeneratorState
 from dali_lab.model.batch import Batch
+from dali_lab.model.dense import rows_of
 from dali_lab.model.dtypes import NO_TYPE, DALIDataType
 from dali_lab.model.errors import OperatorError, SampleError
 from dali_lab.schema.ports import any_of
@@ -108,7 +109,7 @@ class CalledSamples:
         batch = self.batches.get(name)
         if batch is not None:
             if batch.is_uniform():
-                rows = list(self._converted(name, batch.stacked(), dtype).reshape(len(batch), -1))
+                rows = list(rows_of(self._converted(name, batch.stacked(), dtype)))
             else:
                 rows = [
                     self._converted(name, array, dtype, sample=index).reshape(-1)
@@ -205,9 +206,9 @@ class CalledSamples:
             rows = self._converted(name, batch.stacked(), dtype)
             per_frame = self.repeat is not None and batch.layout.startswith("F") and batch.ndim >= 1
             if per_frame:
-                rows = self._spread_frames(name, [row.reshape(row.shape[0], -1) for row in rows])
+                rows = self._spread_frames(name, [rows_of(row) for row in rows])
             else:
-                rows = rows.reshape(len(batch), -1)
+                rows = rows_of(rows)
                 if self.repeat is not None:
                     rows = np.repeat(rows, self.repeat, axis=0)
         elif self.repeat is not None and batch.layout.startswith("F"):
@@ -224,8 +225,7 @@ class CalledSamples:
     def _frames(self, name: str, batch: Batch, dtype: npt.DTypeLike) -> list[npt.NDArray[Any]]:
         """The values of each sequence, ``[frames, values]``, where sequences differ in length."""
         return [
-            self._converted(name, array, dtype, sample=index).reshape(array.shape[0], -1)
-            for index, array in enumerate(batch.arrays())
+            rows_of(self._converted(name, array, dtype, sample=index)) for index, array in enumerate(batch.arrays())
         ]
 
     def _converted(

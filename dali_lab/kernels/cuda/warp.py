@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -37,7 +39,8 @@ def warp_affine(
     src_dtype: npt.DTypeLike, dst_dtype: npt.DTypeLike, *, fill: Array | None = None,
 ) -> None:  # fmt: skip
     """Warp frames by one matrix a sample; see :func:`dali_lab.kernels.cpu.warp.warp_affine`."""
-    given = np.asarray(matrices, np.float32).reshape(len(src), -1)
+    given = np.asarray(matrices, np.float32)
+    given = given.reshape(len(src), math.prod(given.shape[1:]))
     matrix = np.zeros((len(src), 9), np.float32)
     matrix[:, : given.shape[1]] = given
     values = np.zeros((1, 1), np.float32) if fill is None else np.atleast_2d(np.asarray(fill, np.float32))

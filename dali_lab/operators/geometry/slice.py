@@ -122,6 +122,7 @@ class Slice(Cutting):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"axes": [0]}, words=("start", "named slice arguments"))
         yield ErrorCase(
             (samples.pictures(),), {"start": (-1, 0), "end": (3, 3)}, words=("sample 0", "leaves the sample")
         )

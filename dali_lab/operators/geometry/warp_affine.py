@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
+from dali_lab.model.dense import rows_of
 from dali_lab.model.dtypes import FLOAT, INT16, INTERP_NN
 from dali_lab.operators.geometry.warping import IMAGES, SIZE, WARPING, Warping
 from dali_lab.schema import Call, Case, ErrorCase, Input, PerSample, flag, numbers, register, samples
@@ -63,7 +64,7 @@ class WarpAffine(Warping):
 
     def _matrices(self, call: Call, inputs: tuple[Batch, ...], length: int) -> npt.NDArray[np.float32]:
         if len(inputs) > 1:
-            rows = inputs[1].stacked().reshape(len(inputs[1]), -1).astype(np.float32)
+            rows = rows_of(inputs[1].stacked()).astype(np.float32)
         elif self.has("matrix") and ("matrix" in self.connected or self.values["matrix"]):
             rows = call.vectors("matrix", length)
         else:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
+from dali_lab.model.dense import rows_of
 from dali_lab.model.errors import SampleError
 from dali_lab.schema import Arg, Call, Needs, OneOf, Operator, choice, flag, integers, number, numbers, pixel_value
 from dali_lab.schema.axes import lettered_axes, numbered_axes, refuse_repeated
@@ -117,6 +118,11 @@ CROPPING = (
 BOUNDS = ("start", "rel_start", "end", "rel_end", "shape", "rel_shape")
 _ENDS = '"end", "rel_end", "shape", and "rel_shape" arguments are mutually exclusive'
 SLICING = (
+    OneOf(
+        " ".join(BOUNDS),
+        needed=True,
+        lacking_as="Expected named slice arguments (e.g. start/end, start/shape) or positional inputs (start, shape)",
+    ),
     OneOf("start", "rel_start", refused_as='"start" and "rel_start" arguments are mutually exclusive'),
     OneOf("end", "rel_end", "shape", "rel_shape", refused_as=_ENDS),
 )
@@ -319,7 +325,7 @@ def _positional(
 def _rows(call: Call, batch: Batch, name: str) -> npt.NDArray[Any]:
     if not batch.is_uniform():
         raise call.problem(f"the input '{name}' must have as many elements in each sample")
-    return batch.stacked().reshape(len(batch), -1)
+    return rows_of(batch.stacked())
 
 
 def _is_float(batch: Batch) -> bool:

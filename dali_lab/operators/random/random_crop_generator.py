@@ -11,7 +11,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
 from dali_lab.model.dtypes import INT32
 from dali_lab.operators.decoders.image_random_crop import RANDOM_WINDOW, random_windows, verify_random_window
-from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, register, samples
 
 
 @register
@@ -40,7 +40,10 @@ class RandomCropGenerator(Operator):
         verify_random_window(values)
 
     def run(self, call: Call, shape: Batch) -> tuple[Batch, ...]:
-        call.refuse(shape.sizes < 2, "needs height and width, got {} numbers", shape.sizes)
+        wanted = "needs height and width, and maybe channels. Expected a 1D tensor with 2 or 3 values"
+        if shape.ndim != 1:
+            raise call.problem(f"{wanted}, got {shape.ndim} dimensions")
+        call.refuse(~np.isin(shape.sizes, (2, 3)), wanted + ", got {} numbers", shape.sizes)
         starts = np.cumsum(shape.sizes) - shape.sizes
         sizes = flat(gathered(shape))[starts[:, None] + np.arange(2)]
         call.refuse((sizes < 0) | (sizes >= 2**31), "{} is not a height and width from 0 to 2^31 − 1", sizes)
@@ -73,5 +76,7 @@ class RandomCropGenerator(Operator):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase(([np.array([5], np.int64)],), words=("height and width",))
+        yield ErrorCase(([np.array([5, 6, 7, 8], np.int64)],), words=("1D tensor with 2 or 3 values", "4"))
+        yield ErrorCase((samples.pictures(),), words=("1D tensor", "3 dimensions"))
         yield ErrorCase(([np.array([5, 1 << 40], np.int64)],), words=("sample 0", "[5, 1099511627776]"))
         yield ErrorCase(([np.array([-1, 7], np.int64)],), words=("sample 0", "[-1, 7]"))

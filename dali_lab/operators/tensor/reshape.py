@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
-from dali_lab.model.dense import stacked
+from dali_lab.model.dense import rows_of, stacked
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.model.promotion import is_integer
@@ -119,7 +119,7 @@ class _Reshaping(Operator):
         if batch is not None:
             if not batch.is_uniform():
                 raise call.problem("must have as many elements in each sample", argument="rel_shape")
-            factors = stacked(batch).reshape(len(batch), -1).astype(np.float32)
+            factors = rows_of(stacked(batch)).astype(np.float32)
         else:
             factors = np.tile(np.array(self.values["rel_shape"], np.float32).reshape(1, -1), (call.count, 1))
         more = factors.shape[1] - source.shape[1]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dense import stacked
+from dali_lab.model.dense import rows_of, stacked
 from dali_lab.schema import Call
 
 Rows = slice | npt.NDArray[np.int64]
@@ -29,7 +29,7 @@ def integer_table(call: Call, batch: Batch, argument: str) -> npt.NDArray[np.int
     values = stacked(batch)
     if values.dtype.kind == "f" and not (np.abs(values) < 2**63).all():
         raise call.problem("must be whole numbers, got nan, infinity or more than 64 bits hold", argument=argument)
-    return values.reshape(len(batch), -1).astype(np.int64)
+    return rows_of(values).astype(np.int64)
 
 
 def integer_tables(call: Call, batch: Batch, argument: str) -> Iterator[tuple[Rows, npt.NDArray[np.int64]]]:
