@@ -184,8 +184,12 @@ def with_caches(
     if at is not None:
         if at not in graph.nodes:
             raise GraphError(f"cache_at: there is no node '{at}'{nearest(at, graph.nodes)}", code="node_missing")
-        halves = find_operator(graph.nodes[at].op).decoded_whole()
-        graph, name = _cut_in_two(graph, at, halves) if halves is not None else (graph, at)
+        halves, name, given = find_operator(graph.nodes[at].op).decoded_whole(), at, graph.nodes
+        if halves is not None:
+            graph, name = _cut_in_two(graph, at, halves)
+            for other in given:
+                if other != at and _whole(given[other], halves) == _whole(given[at], halves):
+                    graph, _ = _cut_in_two(graph, other, halves)
         return _checked(_behind(graph, [name]), with_device)
     if has_caches(graph):
         return _checked(graph, with_device)
@@ -303,25 +307,35 @@ def _behind(graph: Graph, names: Iterable[str]) -> Graph:
     return graph
 
 
+def _whole(node: Node, halves: tuple[str, str]) -> tuple[str, tuple[Edge, ...], dict[str, Any]] | None:
+    """All that the whole pictures of a decoder depend on, or those of such a half; `None` for other nodes."""
+    first, _ = halves
+    if node.op != first and find_operator(node.op).decoded_whole() != halves:
+        return None
+    decoding = find_operator(first).argument_table
+    arguments = {key: value for key, value in node.arguments.items() if key in decoding and key not in _WITHOUT_MEANING}
+    return node.device, node.inputs, arguments
+
+
 def _cut_in_two(graph: Graph, name: str, halves: tuple[str, str]) -> tuple[Graph, str]:
-    """The graph with a decoder of random regions cut in two; and the name of the node that decodes whole pictures."""
+    """The graph with a decoder of random regions cut in two; and the name of the node that decodes whole pictures.
+
+    Decoders of the same pictures share it.
+    """
     node = graph.nodes[name]
-    decoding, cutting = (find_operator(half).argument_table for half in halves)
-    first = Node(
-        free_name(graph.nodes, f"{name}_whole"),
-        halves[0],
-        node.device,
-        node.inputs,
-        {
-            **{key: value for key, value in node.arguments.items() if key in decoding and key not in _WITHOUT_MEANING},
-            "stands_for": name,
-        },
-        {},
-        node.origin,
-    )
+    decoder, cutter = halves
+    cutting = find_operator(cutter).argument_table
+    whole = _whole(node, halves)
+    assert whole is not None
+    shared = (other for other in graph.nodes.values() if other.op == decoder and _whole(other, halves) == whole)
+    first = next(shared, None)
+    if first is None:
+        device, inputs, arguments = whole
+        made = free_name(graph.nodes, f"{name}_whole")
+        first = Node(made, decoder, device, inputs, {**arguments, "stands_for": name}, {}, node.origin)
     second = Node(
         name,
-        halves[1],
+        cutter,
         "cpu",
         (Edge(first.id), Edge(first.id, 1)),
         {key: value for key, value in node.arguments.items() if key in cutting},

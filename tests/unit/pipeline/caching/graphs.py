@@ -48,6 +48,14 @@ def trained(root: Path) -> Any:
     return fn.crop_mirror_normalize(images, mirror=fn.random.coin_flip()), labels * 2, fn.random.uniform()
 
 
+def viewed(root: Path) -> Any:
+    """Random windows of the same pictures, of some in gray levels."""
+    encoded, labels = read(root)
+    views = [fn.decoders.image_random_crop(encoded, name=name) for name in ("first", "second")]
+    views.append(fn.decoders.image_random_crop(encoded, name="gray", output_type=types.GRAY))
+    return *(fn.resize(view, size=(20, 20)) for view in views), labels
+
+
 def augmented(root: Path) -> Any:
     """Random operators and a condition behind the kept part, and the name of each file."""
     encoded, labels = read(root)
@@ -75,7 +83,7 @@ def by_name(root: Path) -> Any:
     return images, fn.reshape(images, layout="HWC"), labels, fn.random.normal()
 
 
-GRAPHS = (validated, trained, augmented, of_two_readers, by_name)
+GRAPHS = (validated, trained, viewed, augmented, of_two_readers, by_name)
 
 
 def make(define: Callable[[Path], Any], root: Path, **settings: Any) -> Pipeline:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dali_lab import fn
+from dali_lab.executor.caching.recall import CachedSteps
 from dali_lab.model.errors import GraphError
 from tests.unit.pipeline.caching.graphs import (
     BATCHES,
@@ -27,6 +28,7 @@ from tests.unit.pipeline.caching.graphs import (
     taken,
     trained,
     validated,
+    viewed,
     write_picture,
 )
 from tests.unit.readers import datasets
@@ -175,6 +177,59 @@ def test_windows_of_damaged_pictures(root: Path) -> None:
     pipeline = make(windows, root, batch_size=1, num_threads=1, cache="memory")
     assert_same(taken(pipeline, 40), expected)
     pipeline.close()
+
+
+@pytest.mark.parametrize("at", [None, "second"])
+@pytest.mark.parametrize("bad", [0, 3])
+def test_views_share_whole_pictures(at: str | None, bad: int, root: Path, cache: str) -> None:
+    """Decoders of random windows of the same pictures keep these once; of damaged ones there is the same as without."""
+    for path in sorted(root.rglob("*.jpg"))[:bad]:
+        damage(path)
+    settings = {"on_error": "replace", "max_error_rate": 1.0} if bad else {}
+    expected = taken(make(viewed, root, **settings))
+    pipeline = make(viewed, root, cache=cache, cache_at=at, **settings)
+    assert_same(taken(pipeline), expected)
+    assert bad or kept(pipeline) == COUNT
+    assert pipeline._runner is not None
+    whole = [step for step in pipeline._runner.plan.steps() if step.node.op == "_whole_picture"]
+    assert len(whole) == (2 if at is None else 1), "one of colours, and one of gray levels where nothing is chosen"
+    pipeline.close()
+
+
+def test_files_that_change_while_they_are_read(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample that may be that of a later version is not kept as one of the former."""
+    files = sorted(root.rglob("*.jpg"))
+    former = [path.read_bytes() for path in files]
+    find = CachedSteps.find
+    changes = iter([True])
+
+    def changing(self: CachedSteps, identities: Any) -> Any:
+        found = find(self, identities)
+        if next(changes, False):
+            for index, path in enumerate(files):
+                write_picture(path, 100 + index, LONG_AGO + 1)
+        return found
+
+    monkeypatch.setattr(CachedSteps, "find", changing)
+    settings = {"cache": str(tmp_path / "cache"), "cache_at": "resized", "num_threads": 1, "prefetch_queue_depth": 1}
+
+    def resized(root: Path) -> Any:
+        encoded, labels = read(root)
+        return fn.resize(fn.decoders.image(encoded), size=(16, 16), name="resized"), labels
+
+    pipeline = make(resized, root, **settings)
+    taken(pipeline)
+    assert 0 < kept(pipeline) <= COUNT
+    pipeline.close()
+    later = make(resized, root, **settings)
+    assert_same(taken(later), taken(make(resized, root)))
+    later.close()
+    for path, content in zip(files, former, strict=True):
+        path.write_bytes(content)
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    earlier = make(resized, root, **settings)
+    assert_same(taken(earlier), taken(make(resized, root)))
+    earlier.close()
 
 
 @pytest.mark.parametrize("same", ["size and time", "size", "time"])
