@@ -198,8 +198,8 @@ def _serve(connection: Connection, answer: Answer, source: External, request: Re
             for data, expected in zip(columns, source.outputs, strict=False)
         ]
         handle = _write(batches, answer, source.bytes_per_sample * count, blocks)
-    except StopIteration as end:
-        answer.error = StopIteration(*end.args)
+    except StopIteration:
+        answer.error = StopIteration()
     except Exception as error:  # an error in the user's code is raised again in the main process
         if isinstance(error, OperatorError) and error.code == "data_unsupported":
             error.message = f"{UNSUPPORTED} something else. {error.message}"

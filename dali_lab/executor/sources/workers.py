@@ -11,11 +11,13 @@ import os
 import signal
 import socket
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from types import SimpleNamespace
 from typing import Any
 
@@ -93,6 +95,7 @@ class WorkerPool:
         self._batch_size = batch_size
         payload = (self._sources, [], None) if method == "fork" else _packed(self._sources, pickler)
         self.workers: list[_Worker] = []
+        self._finalizer = weakref.finalize(self, _end, self.workers, os.getpid())
         self._numbers = itertools.count()
         self._jobs: dict[int, _Job] = {}
         self._broken: OperatorError | None = None
@@ -109,7 +112,6 @@ class WorkerPool:
             process.start()
             there.close()
             self.workers.append(_Worker(process, here))
-        self._finalizer = weakref.finalize(self, _end, list(self.workers), os.getpid())
 
     def open(self, external: External, *, tolerant: bool = False) -> ParallelInput:
         """The source of a declaration that the pool was made for."""
@@ -291,15 +293,20 @@ def _end(workers: list[_Worker], pid: int) -> None:
     for worker in workers:
         with contextlib.suppress(OSError, ValueError):  # it may have ended already
             worker.connection.send(None)
+    _join(workers)
+    for end in (BaseProcess.terminate, BaseProcess.kill):
+        for worker in workers:
+            end(worker.process)
+        _join(workers)
     for worker in workers:
-        worker.process.join(1)
-        if worker.process.is_alive():
-            worker.process.terminate()
-            worker.process.join(1)
-        if worker.process.is_alive():
-            worker.process.kill()
-            worker.process.join()
         worker.connection.close()
+
+
+def _join(workers: list[_Worker]) -> None:
+    """Wait until all processes have ended, for at most a second."""
+    until = time.monotonic() + 1
+    for worker in workers:
+        worker.process.join(max(0.0, until - time.monotonic()))
 
 
 def parts(source: PythonSource, index: int, asked: Request, workers: int) -> list[tuple[int, Request]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -431,6 +432,21 @@ def killing(info: Any) -> np.ndarray:
     if info.iteration == 3 and info.idx_in_batch == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     return np.zeros(1)
+
+
+def test_a_source_in_a_worker_may_end_with_an_object_that_cannot_be_sent() -> None:
+    def ending(index: int) -> np.ndarray:
+        if index == 2:
+            raise StopIteration(threading.Lock())
+        return np.full((2, 1), index)
+
+    pipeline = dali_lab.Pipeline(2, 1, None, py_num_workers=1)
+    with pipeline:
+        pipeline.set_outputs(dali_lab.fn.external_source(ending, parallel=True))
+    assert [int(pipeline.run()[0].at(0)[0]) for _ in range(2)] == [0, 1]
+    with pytest.raises(StopIteration):
+        pipeline.run()
+    pipeline.close()
 
 
 def test_batches_of_workers_stay_valid_after_the_pipeline() -> None:
