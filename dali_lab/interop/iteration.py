@@ -291,7 +291,11 @@ class PipelineIterator(IteratorState):
             self._schedule_runs()
             self._advance_and_check_drop_last(end_iteration=False)
             raise
-        self._schedule_runs()
+        try:
+            self._schedule_runs()
+        except BaseException:  # the caller was interrupted, perhaps in a source: the next call gives this batch
+            self._taken = [*outputs]
+            raise
         self._advance_and_check_drop_last()
         return self._trimmed(batches)
 

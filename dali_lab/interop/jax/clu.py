@@ -32,8 +32,9 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
     _element_spec: dict[str, Any] | None = None
 
     def _prepare(self, tell_end: bool) -> None:
-        # The last step of the constructor, which is that of the base.
+        # The last step of the constructor, which is that of the base, and of loading a state.
         self._mutex = threading.RLock()
+        self._peeked = None
         super()._prepare(tell_end)
 
     def __next__(self) -> dict[str, Any]:

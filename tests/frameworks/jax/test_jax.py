@@ -232,3 +232,18 @@ def test_peekable_iterators() -> None:
         assert next(made) is shown
     with pytest.raises(StopIteration):
         made.peek()
+
+
+def test_a_loaded_state_drops_the_batch_that_was_shown() -> None:
+    from dali_lab.plugin.jax.clu import peekable_data_iterator
+
+    @peekable_data_iterator(output_map=["x"], size=6, last_batch_padded=True)
+    def iterator() -> Any:
+        return fn.external_source(source=numbers)
+
+    made = iterator(batch_size=2, enable_checkpointing=True)
+    state = made.state_dict()
+    next(made)
+    assert float(made.peek()["x"][0, 0]) == 1
+    made.load_state_dict(state)
+    assert float(next(made)["x"][0, 0]) == 0
