@@ -152,7 +152,9 @@ def _keywords(operator: type[Operator], *, required: bool, types: Mapping[str, s
         else:
             source = "Callable[..., Any] | Iterable[Any] | None"
             kind = types.get(arg.name) or (source if arg.name == "source" else annotation(arg))
-            yield f"{arg.name}: {kind} = {default(arg)}"
+            # A flag that adds outputs by default has to be given for the signature without them.
+            on_by_default = arg.name in types and arg.default is True
+            yield f"{arg.name}: {kind}{'' if on_by_default else f' = {default(arg)}'}"
 
 
 def _result(operator: type[Operator]) -> tuple[str, tuple[str, ...]]:
