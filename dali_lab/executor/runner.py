@@ -19,7 +19,7 @@ from dali_lab.device.transfer import download, upload
 from dali_lab.executor.bad_sample_tracker import BadSampleTracker
 from dali_lab.executor.bad_samples import ErrorPolicy, Origin
 from dali_lab.executor.batch_run import BatchRun
-from dali_lab.executor.caching.attaching import MEMORY, OFF, attach_cache, choosing_for
+from dali_lab.executor.caching.attaching import MEMORY, OFF, attach_cache, check_place, choosing_for
 from dali_lab.executor.caching.choosing import Choosing
 from dali_lab.executor.caching.filling import Filling
 from dali_lab.executor.checkpoint import Checkpoint
@@ -125,6 +125,8 @@ class Runner:
         )
         choosing: Choosing | None = None
         plain: Graph | None = None
+        if settings.cache not in (OFF, MEMORY):
+            check_place(graph, settings.cache)
         if settings.cache != OFF:
             if device is None and settings.cache_at is None:
                 choosing = choosing_for(settings.cache, settings.cache_limit, opening, seeds)

@@ -264,6 +264,11 @@ class Operator:
         """For a `source` whose data comes from outside: its declaration, of which the executor makes the source."""
         return None
 
+    @classmethod
+    def listed_folder(cls, values: Mapping[str, Any]) -> str | None:
+        """For a `source`: the folder whose folders it lists: a new one among them would change samples."""
+        return None
+
     def source_names(self, call: Call) -> tuple[str, ...]:
         """For a `source`: the file of each sample of a call, for errors; empty where there are none."""
         return ()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -19,8 +21,10 @@ from dali_lab.executor.caching.store import MemoryStore, Store
 from dali_lab.executor.plan import Plan, Stage, Step, make_plan
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.passes.once import CachedPart, cached_part
-from dali_lab.io.locations import is_remote
+from dali_lab.io.locations import canonical, is_remote, shown
 from dali_lab.model.buffers import memory_of_machine
+from dali_lab.model.errors import ArgumentError
+from dali_lab.schema.registry import find_operator
 from dali_lab.schema.source import Source
 
 OFF, MEMORY = "off", "memory"
@@ -127,6 +131,35 @@ def _made_alike(one: Node, other: Node) -> bool:
     return (one.op, one.device, dict(one.arguments), set(one.connections)) == (
         other.op, other.device, dict(other.arguments), set(other.connections),
     )  # fmt: skip
+
+
+def check_place(graph: Graph, cache: str) -> None:
+    """Check that a cache would not be a folder among those whose names give samples their labels.
+
+    Raises
+    ------
+    ArgumentError
+        If it would.
+    """
+    for name, node in graph.nodes.items():
+        root = find_operator(node.op).listed_folder(node.arguments)
+        if root is not None and _is_listed(cache, root):
+            raise ArgumentError(
+                f"the folder '{shown(cache)}' would be one of those that '{name}' (fn.{node.op}) lists in"
+                f" '{shown(root)}', and change labels; name a folder outside of it",
+                argument="cache",
+            )
+
+
+def _is_listed(cache: str, root: str) -> bool:
+    """Whether a cache would be, or make, a folder that stands in `root`."""
+    if is_remote(cache) or is_remote(root):
+        return canonical(cache).startswith(canonical(root).rstrip("/") + "/")
+    there = Path(root).resolve()
+    with contextlib.suppress(ValueError):  # it lies somewhere else
+        first, *more = Path(cache).expanduser().resolve().relative_to(there).parts or (".",)
+        return first != "." and not (more and (there / first).exists())
+    return False
 
 
 OpenStore = Callable[[str, Form, int, Sequence[bool]], Store]

@@ -81,6 +81,11 @@ class File(WholeFileReader):
                 )
         super().verify(values, connected, inputs)
 
+    @classmethod
+    def listed_folder(cls, values: Mapping[str, Any]) -> str | None:
+        chosen = any(values.get(name) is not None for name in ("file_list", "files", "dir_filters"))
+        return None if chosen else values.get("file_root")
+
     def load(self) -> int:
         self._files: FileList = find_files(
             file_root=self.value("file_root"),

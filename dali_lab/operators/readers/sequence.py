@@ -59,6 +59,10 @@ class Sequence(ListReader):
         if values.get("image_type", DALIImageType.RGB) not in _CHANNELS:
             raise ArgumentError(f"must be one of {', '.join(kind.name for kind in _CHANNELS)}", argument="image_type")
 
+    @classmethod
+    def listed_folder(cls, values: Mapping[str, Any]) -> str | None:
+        return values.get("file_root")
+
     def load(self) -> int:
         streams = find_streams(self.value("file_root"))
         self._paths: Paths = Paths([path for stream in streams for path in stream])

@@ -82,6 +82,25 @@ def test_other_files_are_left_alone(root: Path) -> None:
             make(validated, root, cache=wrong).build()
 
 
+@pytest.mark.parametrize("place", ["cache", "x/cache", "link/cache", "a/cache", "b/../cache"])
+def test_a_cache_among_the_classes(place: str, root: Path, tmp_path: Path) -> None:
+    """A folder in that of the classes would be a class, and shift the labels of those behind it."""
+    (tmp_path / "link").symlink_to(root)
+    folder = tmp_path / place if "link" in place else root / place
+    expected = taken(make(validated, root))
+    pipeline = make(validated, root, cache=str(folder))
+    if place == "a/cache":
+        assert_same(taken(pipeline), expected)
+        pipeline.close()
+    else:
+        with pytest.raises(ArgumentError, match=r"\(fn.readers.file\) lists in .* change labels"):
+            pipeline.build()
+        assert not folder.exists()
+    chosen = make(lambda _: fn.decoders.image(read(root, dir_filters=["a", "b"])[0]), root, cache=str(folder))
+    chosen.build()
+    chosen.close()
+
+
 def test_an_older_cache(root: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     open_folder(cache)
