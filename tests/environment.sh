@@ -20,12 +20,11 @@ import tomllib
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
 print(*project["dependencies"], sep="\n")
-for extra in ("test", "images", "plot", "studio", "torch"):
+for extra in ("test", "images", "plot", "studio"):
     needed = project["optional-dependencies"][extra]
     print(*(one for one in needed if not one.startswith("dali-lab")), sep="\n")
 EOF
   $install -r "$environment/requirements.txt"
-  $install --no-deps torchvision # it asks for a torch of its own
   wait "$extension" || { cat "$environment/extension.log" >&2 && return 1; }
   SKIP_JUPYTER_BUILDER=1 $install --no-deps --no-build-isolation -e .
   wait "$programs"

@@ -20,7 +20,6 @@ from dali_lab.graph.tracing import build_graph
 from dali_lab.schema.samples import picture
 from tests.together import with_each
 
-torch = pytest.importorskip("torch")
 theirs = pytest.importorskip("nvidia.dali.experimental.dynamic")
 
 PICTURES = [picture(30, 40), picture(21, 17, seed=1), picture(8, 50, seed=2)]
@@ -77,7 +76,6 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "type as an argument": lambda ndd: ndd.cast(images(ndd), dtype=ndd.float32),
     "argument of integers": lambda ndd: ndd.resize(images(ndd), size=np.array([5, 6])),
     "argument of a batch of integers": lambda ndd: ndd.brightness(images(ndd), brightness=ndd.batch([1, 2, 3])),
-    "argument of another library": lambda ndd: ndd.rotate(images(ndd), angle=torch.tensor(30)),
     "computed argument": lambda ndd: ndd.rotate(images(ndd), angle=ndd.batch([1, 2, 3]) * 10),
     "functions of NumPy": lambda ndd: np.maximum(ndd.tensor([1, 5]), 3).tolist(),
     "arrays on the left": lambda ndd: [
@@ -284,18 +282,6 @@ def test_on_the_gpu_as_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
         np.asarray(there.tensors[0])
     eager = ours.brightness(ours.flip(images(ours), device="gpu"), brightness=1.5)
     assert described(eager.cpu()) == expected
-
-
-def test_memory_is_shared_with_other_libraries() -> None:
-    source = torch.arange(6, dtype=torch.int32)
-    value = ours.as_tensor(source)
-    source[0] = 9
-    assert np.asarray(value)[0] == 9
-    assert ours.tensor(source).torch()[0] == 9
-    assert value.torch().data_ptr() == source.data_ptr()
-    assert ours.as_batch([source, source]).torch().shape == (2, 6)
-    with pytest.raises(ValueError, match="a copy is needed"):
-        ours.as_batch([source, source[:2]]).torch(copy=False)
 
 
 def test_a_reader_goes_on_from_its_state(folder: Path) -> None:

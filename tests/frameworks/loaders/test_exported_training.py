@@ -8,9 +8,12 @@ import cv2
 
 from dali_lab import cli, formats
 from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.python import writer as python_code
+from dali_lab.graph.graph import Edge
 from dali_lab.schema.samples import picture
 from dali_lab.studio.document.starts import first_pipeline
 from tests.programs import run_python
+from tests.unit.formats.test_python_code import ROOT, example
 
 LOOP = """
 import torch
@@ -57,3 +60,13 @@ def test_two_epochs(tmp_path: Path) -> None:
     assert cli.main(arguments) == 0
     (tmp_path / "train.py").write_text(LOOP)
     assert run_python("train.py", cwd=tmp_path).stdout.splitlines() == ["epoch 0 samples 10", "epoch 1 samples 10"]
+
+
+def test_the_loop_of_a_program(tmp_path: Path) -> None:
+    graph = example().replaced(outputs=(Edge("brighter"), Edge("max")))
+    code = python_code.dumps(graph, main="pytorch", batches=2)
+    assert 'DALIGenericIterator([pipe], ["brighter", "max_"])' in code
+    path = tmp_path / "program.py"
+    path.write_text(code)
+    done = run_python(path, PYTHONPATH=ROOT)
+    assert done.stdout.splitlines() == ["brighter (2, 3, 3, 3)", "max_ (2, 3, 3, 3)"] * 2

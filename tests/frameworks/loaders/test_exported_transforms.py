@@ -1,4 +1,4 @@
-"""Programs for albumentations and Keras give DALI's pictures, and draw anew for each picture."""
+"""Programs for torchvision, albumentations and Keras give DALI's pictures, and draw anew for each picture."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import pytest
 import dali_lab
 from dali_lab import formats, types
 from dali_lab.graph.graph import Edge, Graph, Node
+from tests.benchmarks.loaders import import_torchvision
+from tests.unit.formats.test_formats import chain
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
 
@@ -99,3 +101,46 @@ def test_random_arguments_are_drawn_for_each_picture(folder: Path, library: str)
     again = [np.asarray(space["load"](folder / "smooth" / "0.png")) for _ in range(3)]
     assert not np.array_equal(again[0], again[1])
     assert not np.array_equal(again[1], again[2])
+
+
+PICTURE = np.random.default_rng(1).integers(0, 255, (6, 8, 3), np.uint8).repeat(9, 0).repeat(9, 1)
+
+
+def picture_batch() -> list[np.ndarray]:
+    """A source that can be imported by its name."""
+    return [PICTURE]
+
+
+@pytest.mark.parametrize(
+    ("op", "arguments", "tolerance"),
+    [
+        ("resize", {"size": (32.0, 40.0)}, 2),
+        ("resize", {"resize_shorter": 30.0, "interp_type": types.INTERP_CUBIC}, 2),
+        ("flip", {"horizontal": 1, "vertical": 1}, 0),
+        ("crop", {"crop": (20.0, 30.0)}, 0),
+        (
+            "crop_mirror_normalize",
+            {"crop": (40.0, 40.0), "mean": (10.0,), "std": (2.0,), "scale": 3.0, "mirror": 1},
+            1e-4,
+        ),
+        ("color_space_conversion", {"image_type": types.RGB, "output_type": types.GRAY}, 1),
+        ("brightness_contrast", {"brightness": 1.3}, 1),
+        ("gaussian_blur", {"window_size": (5,), "sigma": (1.2,)}, 1),
+        ("cast", {"dtype": types.INT16}, 0),
+    ],
+)
+def test_torchvision_gives_the_same_pixels(op: str, arguments: dict[str, Any], tolerance: float) -> None:
+    import_torchvision()
+    from PIL import Image
+
+    graph = chain(
+        Node("x", "external_source", arguments={"source": picture_batch, "layout": ("HWC",)}),
+        Node("y", op, inputs=(Edge("x"),), arguments=arguments),
+    )
+    space: dict[str, Any] = {}
+    exec(formats.dumps(graph, "torchvision").decode(), space)
+    theirs = space["transform"](Image.fromarray(PICTURE)).double().numpy()
+    ours = np.array(dali_lab.Pipeline.from_graph(graph, device_id=None).run()[0].as_cpu().at(0)).astype(np.float64)
+    ours = ours if ours.shape == theirs.shape else ours.transpose(2, 0, 1)
+    # Rounding of fixed-point resampling and of grey weights.
+    assert np.abs(ours - theirs).max() <= tolerance

@@ -18,6 +18,7 @@ from torch.utils.data import Dataset, default_collate  # noqa: E402
 
 from dali_lab import Pipeline, fn, types  # noqa: E402
 from dali_lab.plugin.pytorch.experimental import proxy as dali_proxy  # noqa: E402
+from tests.programs import LIMIT  # noqa: E402
 
 
 def flipping(batch_size: int = 4, **settings: Any) -> Pipeline:
@@ -138,18 +139,19 @@ def test_any_structure() -> None:
 def worker_dies() -> None:
     with dali_proxy.DALIServer(flipping()) as server:
         loader = dali_proxy.DataLoader(server, Images(server.proxy, harm="kill"), batch_size=4, num_workers=2)
+        status = 3
         try:
             list(loader)
         except RuntimeError as error:
-            os._exit(0 if "exited unexpectedly" in str(error) or "killed by signal" in str(error) else 2)
-        os._exit(3)
+            status = 0 if "exited unexpectedly" in str(error) or "killed by signal" in str(error) else 2
+    os._exit(status)  # the server has ended
 
 
 def test_a_worker_that_dies_raises_in_the_loop() -> None:
     """In a process of its own: PyTorch raises from a signal handler, wherever the main thread is at that moment."""
     process = multiprocessing.get_context("spawn").Process(target=worker_dies)
     process.start()
-    process.join(120)
+    process.join(LIMIT)
     alive = process.is_alive()
     process.kill()
     assert not alive and process.exitcode == 0

@@ -137,21 +137,16 @@ def counting() -> object:
 
 
 def test_batches_outlive_their_pipeline() -> None:
-    torch = pytest.importorskip("torch")
     pipeline = counting()
-    arrays, tensors = [], []
-    for _ in range(3):
-        (batch,) = pipeline.run()
-        arrays.append(np.asarray(batch.as_tensor()))
-        tensors.append(torch.from_dlpack(batch.as_tensor()))
+    arrays = [np.asarray(pipeline.run()[0].as_tensor()) for _ in range(3)]
     pipeline.close()
-    del pipeline, batch
+    del pipeline
     other = counting()
     for _ in range(10):
         other.run()
     other.close()
-    for index, (array, tensor) in enumerate(zip(arrays, tensors, strict=True)):
-        assert (array == index).all() and bool((tensor == index).all())
+    for index, array in enumerate(arrays):
+        assert (array == index).all()
 
 
 def test_a_closed_pipeline_gives_its_memory_back(user: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:

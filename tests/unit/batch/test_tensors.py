@@ -238,16 +238,6 @@ def test_arrays_outlive_their_list() -> None:
     assert len(junk) == 3
 
 
-def test_torch_takes_tensors_without_copying() -> None:
-    torch = pytest.importorskip("torch")
-    tensors = dense(ours)
-    taken = torch.from_dlpack(tensors.as_tensor())
-    assert taken.data_ptr() == tensors.data_ptr()
-    back = ours.TensorListCPU.from_dlpack_list([torch.zeros(2, 3), torch.ones(1, 3)], layout="HW", contiguous=True)
-    assert back.shape() == [(2, 3), (1, 3)]
-    assert back.at(1).sum() == 3
-
-
 @pytest.mark.parametrize("make", [dense, ragged])
 def test_copy_to_external(make: Callable[[Any], Any]) -> None:
     tensors = make(ours)

@@ -8,14 +8,12 @@ import io
 import re
 import xml.dom.minidom
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import dali_lab
 from dali_lab import formats, types
 from dali_lab.errors import FormatError
 from dali_lab.formats.json import graph_file as json_file
@@ -24,7 +22,6 @@ from dali_lab.gallery import load_gallery
 from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.schema.everyday import names_in
-from tests.benchmarks.loaders import import_torchvision, missing
 from tests.unit.formats.strategies import graphs
 from tests.unit.formats.test_python_code import example
 
@@ -264,49 +261,3 @@ def test_classes_of_other_libraries_are_those_of_the_table_of_names(library: str
 
 
 COMMON = {"Compose", "Identity", "InterpolationMode", "Lambda", "OneOf", "Pipeline", "RandomChoice", "ToImage"}
-
-
-PICTURE = np.random.default_rng(1).integers(0, 255, (6, 8, 3), np.uint8).repeat(9, 0).repeat(9, 1)
-
-
-def picture_batch() -> list[np.ndarray]:
-    """A source that can be imported by its name."""
-    return [PICTURE]
-
-
-@pytest.mark.parametrize(
-    ("op", "arguments", "tolerance"),
-    [
-        ("resize", {"size": (32.0, 40.0)}, 2),
-        ("resize", {"resize_shorter": 30.0, "interp_type": types.INTERP_CUBIC}, 2),
-        ("flip", {"horizontal": 1, "vertical": 1}, 0),
-        ("crop", {"crop": (20.0, 30.0)}, 0),
-        (
-            "crop_mirror_normalize",
-            {"crop": (40.0, 40.0), "mean": (10.0,), "std": (2.0,), "scale": 3.0, "mirror": 1},
-            1e-4,
-        ),
-        ("color_space_conversion", {"image_type": types.RGB, "output_type": types.GRAY}, 1),
-        ("brightness_contrast", {"brightness": 1.3}, 1),
-        ("gaussian_blur", {"window_size": (5,), "sigma": (1.2,)}, 1),
-        ("cast", {"dtype": types.INT16}, 0),
-    ],
-)
-def test_torchvision_gives_the_same_pixels(op: str, arguments: dict[str, Any], tolerance: float) -> None:
-    pytest.importorskip("torch")
-    if missing("torchvision"):
-        pytest.skip("torchvision is not installed: pip install --no-deps torchvision")
-    import_torchvision()
-    from PIL import Image
-
-    graph = chain(
-        Node("x", "external_source", arguments={"source": picture_batch, "layout": ("HWC",)}),
-        Node("y", op, inputs=(Edge("x"),), arguments=arguments),
-    )
-    space: dict[str, Any] = {}
-    exec(formats.dumps(graph, "torchvision").decode(), space)
-    theirs = space["transform"](Image.fromarray(PICTURE)).double().numpy()
-    ours = np.array(dali_lab.Pipeline.from_graph(graph, device_id=None).run()[0].as_cpu().at(0)).astype(np.float64)
-    ours = ours if ours.shape == theirs.shape else ours.transpose(2, 0, 1)
-    # Rounding of fixed-point resampling and of grey weights.
-    assert np.abs(ours - theirs).max() <= tolerance

@@ -183,17 +183,6 @@ def test_nvidia_dali_runs_its_dialect_with_equal_outputs(tmp_path: Path) -> None
             np.testing.assert_array_equal(a, b)
 
 
-def test_a_pytorch_loop(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    graph = example().replaced(outputs=(Edge("brighter"), Edge("max")))
-    code = python_code.dumps(graph, main="pytorch", batches=2)
-    assert 'DALIGenericIterator([pipe], ["brighter", "max_"])' in code
-    path = tmp_path / "program.py"
-    path.write_text(code)
-    done = run_python(path, PYTHONPATH=ROOT)
-    assert done.stdout.splitlines() == ["brighter (2, 3, 3, 3)", "max_ (2, 3, 3, 3)"] * 2
-
-
 @dali_lab.pipeline_def(batch_size=2, num_threads=1, device_id=None, enable_conditionals=True)
 def decided() -> Any:
     """A pipeline with a condition for each sample."""

@@ -244,16 +244,10 @@ def test_blocking_does_not_wait_for_batches_that_only_fill_the_queue() -> None:
         assert pipeline.run()[0].at(0)[0] == value
 
 
-def test_feeding_other_arrays() -> None:
-    import torch
-
+def test_feeding_what_came_out() -> None:
     pipeline = fed(settings={"prefetch_queue_depth": 1})
-    pipeline.feed_input("input", torch.ones((2, 3)), layout="W")
+    pipeline.feed_input("input", [np.zeros(2), np.ones(4)], layout="W")
     (out,) = pipeline.run()
-    assert out.layout() == "W" and out.as_array().tolist() == [[1.0] * 3] * 2
-    pipeline.feed_input("input", [torch.zeros(2), torch.ones(4)], layout="W")
-    (out,) = pipeline.run()
-    assert out.shape() == [(2,), (4,)]
     pipeline.feed_input("input", out)
     assert pipeline.run()[0].shape() == [(2,), (4,)]
 

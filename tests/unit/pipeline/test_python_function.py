@@ -87,19 +87,6 @@ def test_functions_without_outputs_run() -> None:
     assert seen == [0, 1, 10, 11, 20, 21]
 
 
-def test_torch_functions() -> None:
-    torch = pytest.importorskip("torch")
-    from dali_lab.plugin import pytorch
-
-    def define(engine: Any, x: Any) -> Any:
-        doubled = pytorch.fn.torch_python_function(x, function=lambda t: t.to(torch.int32) * 2)
-        as_object = pytorch.TorchPythonFunction(function=lambda t: torch.stack([t, t]), num_outputs=1)
-        return doubled, as_object(x)
-
-    (first, second), *_ = run(dali_lab, define)
-    assert first[0] == "INT32" and second[2][0] == [[[0] * 3] * 2] * 2
-
-
 def test_what_a_function_raises_names_the_node() -> None:
     def fails(array: np.ndarray) -> np.ndarray:
         raise KeyError("the cat is out")

@@ -251,44 +251,6 @@ def test_a_worker_that_the_system_kills(place: Path) -> None:
     assert "worker" in done.stdout, done.stdout
 
 
-LOADER = """
-if __name__ == "__main__":
-    import torch
-    from dali_lab.plugin.pytorch.experimental import proxy as dali_proxy
-
-    @pipeline_def(batch_size=2, num_threads=2, device_id=None)
-    def doubled():
-        return fn.external_source(name="numbers", batch=True, device="cpu") * 2
-
-    class Dataset(torch.utils.data.Dataset):
-        def __init__(self, transform):
-            self.transform = transform
-        def __len__(self):
-            return 12
-        def __getitem__(self, index):
-            if index == 6:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return self.transform(np.full(3, index, np.float32))
-
-    pipe = doubled()
-    seen = 0
-    with dali_proxy.DALIServer(pipe) as server:
-        loader = dali_proxy.DataLoader(server, Dataset(server.proxy), batch_size=2, num_workers=1)
-        try:
-            for batch in loader:
-                seen += 1
-        except RuntimeError as error:
-            print(seen, "killed" in str(error) or "exited" in str(error), flush=True)
-"""
-
-
-def test_a_worker_of_a_data_loader_with_a_proxy_that_is_killed(place: Path) -> None:
-    """PyTorch's error comes through, and the server of the proxy ends."""
-    pytest.importorskip("torch")
-    done = run_python("-c", PROGRAM + LOADER, cwd=place)
-    assert done.stdout.split()[1] == "True"
-
-
 CLOCK = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
