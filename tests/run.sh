@@ -16,8 +16,8 @@ mypy=$!
 extension=$!
 
 failed=""
-# What is imported here is not compiled to bytecode by both workers of the tests at the same time.
-[ -z "${built:-}" ] || python -c "import dali_lab.fn, panel, torch, nvidia.dali.experimental.dynamic" || true
+# Both workers collect all tests: what is compiled to bytecode here, they need not compile at the same time.
+[ -z "${built:-}" ] || pytest -q --collect-only "$@" >"$said/collected" 2>&1 || true
 pytest -n 2 --dist loadgroup --durations=30 "$@" || failed="pytest"
 wait "$mypy" || failed="$failed mypy"
 wait "$extension" || failed="$failed extension"
