@@ -1,5 +1,5 @@
 /** A node on the canvas: title, placement, the arguments that matter, thumbnails, time and error. */
-import { useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
+import type { NodeProps } from '@xyflow/react';
 import { memo, useEffect, useMemo, useRef, type CSSProperties } from 'react';
 import {
   outputsOf,
@@ -17,6 +17,7 @@ import { ArgumentRow } from './controls/ArgumentRow';
 import { IconButton } from './controls/buttons';
 import { FamilyIcon, Icon } from './icons';
 import { Port } from './Port';
+import { useMeasurePorts } from './useMeasurePorts';
 import { CardBody, CardMessage, DeviceMark, Foot, Glance, Title } from './NodeParts';
 import { halves } from '../core/values';
 import { t } from '../core/language';
@@ -60,7 +61,7 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
   const far = useValue(editor.view, ({ far }) => far);
   const color = useValue(editor.catalogue, (catalogue) => catalogue?.color(operator?.family)) ?? 'gray';
   const working = useValue(editor.previews.status, ({ progress }) => progress?.node === id);
-  const updateInternals = useUpdateNodeInternals();
+  const measurePorts = useMeasurePorts(id);
 
   const collapsed = view?.collapsed ?? false;
   const shown = useMemo(
@@ -75,9 +76,9 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
   const measured = useRef(ports);
   useEffect(() => {
     // React Flow measures ports when a node appears; here only when they change afterwards.
-    if (measured.current !== ports) updateInternals(id);
+    if (measured.current !== ports) measurePorts();
     measured.current = ports;
-  }, [ports, id, updateInternals]);
+  }, [ports, measurePorts]);
 
   let known = heights.get(editor);
   if (!known) heights.set(editor, (known = new Map<string, number>()));

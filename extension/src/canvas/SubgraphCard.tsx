@@ -1,6 +1,6 @@
 /** A collapsed group: one card with the ports that cross its border and the pictures that leave it. */
 import { IconButton } from './controls/buttons';
-import { useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
+import type { NodeProps } from '@xyflow/react';
 import { memo, useEffect, useMemo } from 'react';
 import { setGroup } from '../core/edits';
 import { boundary, portOf } from '../core/subgraphs';
@@ -9,6 +9,7 @@ import { GroupTitle } from './GroupTitle';
 import { Icon } from './icons';
 import { CardBody } from './NodeParts';
 import { Port } from './Port';
+import { useMeasurePorts } from './useMeasurePorts';
 import { t, tn } from '../core/language';
 
 export const SubgraphCard = memo(function SubgraphCard({ id, selected }: NodeProps) {
@@ -17,13 +18,13 @@ export const SubgraphCard = memo(function SubgraphCard({ id, selected }: NodePro
   const document = useValue(editor.document);
   const catalogue = useValue(editor.catalogue);
   const group = document.view.groups.find((each) => each.id === key);
-  const updateInternals = useUpdateNodeInternals();
+  const measurePorts = useMeasurePorts(id);
   const ports = useMemo(
     () => (group && catalogue ? boundary(document, catalogue, group) : { inputs: [], outputs: [] }),
     [document, catalogue, group],
   );
   const signature = [...ports.inputs, ...ports.outputs].map(({ label }) => label).join('/');
-  useEffect(() => updateInternals(id), [signature, id, updateInternals]);
+  useEffect(measurePorts, [signature, measurePorts]);
   if (!group) return null;
   const last = ports.outputs.at(-1)?.source.node ?? group.nodes.at(-1);
   const change = (label: string, next: Parameters<typeof setGroup>[2]): void => {

@@ -292,6 +292,9 @@ def test_names_and_notes_with_markup_are_text(tab: Tab, app: App) -> None:
     tab.wait(lambda: evil in node_names(tab), "the node is not there")
     tab.page.locator(".react-flow__node-note").first.wait_for()
     tab.still()
+    # A folded card has its ports measured again.
+    folded = {**view["nodes"], evil: {"x": 0, "y": 700, "collapsed": True}}
+    tab.show(app, {**document, "nodes": nodes, "view": {**view, "nodes": folded}})
     # A picture that is none says so at once, and in turn: one that was there before has said it, too.
     tab.page.evaluate(
         "new Promise((done) => Object.assign(new Image(), { onerror: done, src: 'data:image/png,none' }))"
