@@ -280,6 +280,9 @@ class DataNode:
         __lt__ = __le__ = __gt__ = __ge__ = _binary
         __neg__ = __pos__ = __invert__ = __abs__ = _unary
 
+    dtype = ndim = layout = None
+    """As in NVIDIA DALI; nothing is known about the batch before the pipeline runs."""
+
     def __init__(self, source: OpCall | str, index: int = 0, device: str = "cpu") -> None:
         # Programs for NVIDIA DALI make nodes of a name alone, which stand for nothing.
         self.source = OpCall("", device, (), {}, {}, source, 1) if isinstance(source, str) else source

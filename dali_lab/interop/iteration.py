@@ -80,7 +80,8 @@ class PipelineIterator(IteratorState):
         self._auto_reset = auto_reset in (True, "yes")
         self._prepare_first_batch = prepare_first_batch
         if fill_last_batch is not None:
-            warnings.warn("fill_last_batch is now last_batch_policy", DeprecationWarning, stacklevel=user_stacklevel())
+            message = "Please do not use `fill_last_batch` and use `last_batch_policy` instead"
+            warnings.warn(message, DeprecationWarning, stacklevel=user_stacklevel())
             last_batch_policy = LastBatchPolicy.FILL if fill_last_batch else LastBatchPolicy.PARTIAL
         if not isinstance(last_batch_policy, LastBatchPolicy):
             message = (
@@ -150,8 +151,8 @@ class PipelineIterator(IteratorState):
             raise IteratorError(message, argument="last_batch_padded")
         if self._size > 0 and not self._reader_name:
             warnings.warn(
-                "give reader_name instead of size and last_batch_padded where there is a reader: with several shards,"
-                " samples may be missed or repeated otherwise",
+                "Please set `reader_name` and don't set last_batch_padded and size manually whenever possible:"
+                " with several shards, samples may be missed or repeated otherwise",
                 UserWarning,
                 stacklevel=user_stacklevel(),
             )

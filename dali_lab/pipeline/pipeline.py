@@ -459,6 +459,11 @@ class Pipeline(PipelineReport, PipelineFiles):
     def _input(self, data_node: DataNode | str) -> Source:
         """The source of an input."""
         runner = self._built()
+        if not isinstance(data_node, (str, DataNode)):
+            message = (
+                f'The name of an input, or its node of type "DataNode", is wanted, not "{type(data_node).__name__}"'
+            )
+            raise TypeError(message)
         name = data_node if isinstance(data_node, str) else data_node.source.placed
         nodes = runner.graph.nodes
         inputs = {name: source for name, source in runner.sources.items() if find_operator(nodes[name].op).fed}

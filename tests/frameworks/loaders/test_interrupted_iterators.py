@@ -18,7 +18,7 @@ __all__ = ["heard"]  # a fixture
 def test_iterators_over_several_pipelines_stay_in_step(tmp_path: Path) -> None:
     go_on = tmp_path / "go on"
     held = _counting(lambda index: _wait_for_file(go_on) if index == 1 else None)
-    with pytest.warns(UserWarning, match="give reader_name"):
+    with pytest.warns(UserWarning, match="Please set `reader_name`"):
         iterator = DALIGenericIterator([_counting(), held], ["x", "y"], size=1000)
     batches = [next(iterator)]
     _interrupt_in("wait_for", lambda: len(iterator._taken) == 1)
@@ -46,7 +46,7 @@ def test_an_interrupted_source_loses_no_batch_of_an_iterator(pipelines: int) -> 
         return pipeline
 
     others = [make(lambda index: np.full((2, 1), index)) for _ in range(pipelines - 1)]
-    with pytest.warns(UserWarning, match="give reader_name"):
+    with pytest.warns(UserWarning, match="Please set `reader_name`"):
         iterator = DALIGenericIterator([*others, make(source)], ["x"], size=12 * pipelines)
     batches: list[list[int]] = []
     while len(batches) < 6:

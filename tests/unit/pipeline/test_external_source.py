@@ -170,6 +170,8 @@ def test_named_inputs_and_feeding(depth: int) -> None:
         (out,) = pipeline.run(input=np.full((2, 1), value))
         assert out.as_array().tolist() == [[value], [value]]
     assert pipeline.input_feed_count("input") == depth
+    with pytest.raises(TypeError, match='"DataNode", is wanted, not "int"'):
+        pipeline.feed_input(5, np.zeros((2, 1)))
     with pytest.raises(KeyError, match='Could not find an input operator with name "other"; inputs: input'):
         pipeline.input_feed_count("other")
     for value in range(4):

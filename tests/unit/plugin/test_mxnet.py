@@ -35,7 +35,7 @@ def test_the_plugin_warns_once() -> None:
     assert plugin.DALIGenericIterator is DALIGenericIterator
 
 
-@pytest.mark.filterwarnings("ignore:give reader_name")
+@pytest.mark.filterwarnings("ignore:Please set")
 def test_batches_have_data_labels_and_padding() -> None:
     iterator = DALIClassificationIterator(numbers(), 7, last_batch_policy=LastBatchPolicy.PARTIAL)
     batches = [batch for (batch,) in iterator]
