@@ -192,13 +192,17 @@ class PipelineFiles:
         return dali_checkpoint.dumps(runner.checkpoint(iterator_data), runner.graph, self._dali_names)
 
     def _go_on_from(self, checkpoint: bytes) -> None:
-        """Build anew, to go on from a checkpoint."""
-        self._resharded = False
-        if self._runner is not None:
-            self._runner.close()
-        self._runner = None
+        """Build anew, to go on from a checkpoint; from one that does not fit, nothing changes."""
+        before = self._runner, self._settings, self._resharded
+        self._runner, self._resharded = None, False
         self._settings = dataclasses.replace(self._settings, checkpoint=checkpoint)
-        self.build()
+        try:
+            self.build()
+        except BaseException:
+            self._runner, self._settings, self._resharded = before
+            raise
+        if before[0] is not None:
+            before[0].close()
 
     def _saved(self, graph: Graph) -> Checkpoint | None:
         """The checkpoint to go on from, if one was given."""

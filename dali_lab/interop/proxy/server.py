@@ -181,9 +181,11 @@ class DALIServer:
             return
         running = self._board.running
         self.stop_thread()
-        self._pipe._go_on_from(checkpoint)
-        if running:
-            self.start_thread()
+        try:
+            self._pipe._go_on_from(checkpoint)
+        finally:
+            if running:
+                self.start_thread()
 
     def start_thread(self) -> None:
         """Start serving; a ``with`` block does it too."""

@@ -126,6 +126,21 @@ def test_other_states_are_refused(folder: Path) -> None:
         without.load_state_dict(one.state_dict())
 
 
+def test_an_iterator_goes_on_where_a_state_of_another_one_was_refused(folder: Path) -> None:
+    one, same = iterator(folder), iterator(folder)
+    expected = [next(same)[0]["label"].tolist() for _ in range(4)]
+    found = [next(one)[0]["label"].tolist() for _ in range(2)]
+    pipeline = Pipeline(2, 1, None, enable_checkpointing=True)
+    with pipeline:
+        pipeline.set_outputs(fn.external_source(lambda index: np.zeros((2, 1))))
+    other = base64.b64encode(pipeline.checkpoint()).decode()
+    for state in (other, base64.b64encode(b"damaged").decode()):
+        with pytest.raises(FormatError):
+            one.load_state_dict({"checkpoints": [state]})
+    found += [next(one)[0]["label"].tolist() for _ in range(2)]
+    assert found == expected
+
+
 # Bad samples in iterators
 
 
