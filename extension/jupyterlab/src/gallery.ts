@@ -7,6 +7,7 @@ import {
   type ICommandPalette,
   type ISessionContext,
 } from '@jupyterlab/apputils';
+import { PathExt } from '@jupyterlab/coreutils';
 import type { ILauncher } from '@jupyterlab/launcher';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { UUID } from '@lumino/coreutils';
@@ -25,7 +26,8 @@ const COMMAND = 'dali-lab:gallery';
 export interface GalleryOptions {
   app: JupyterFrontEnd;
   tracker: WidgetTracker<GraphWidget>;
-  createNew: (cwd: string) => Promise<GraphPanel | null>;
+  /** A new pipeline in a folder; without one, in that of the file browser. */
+  createNew: (cwd?: string) => Promise<GraphPanel | null>;
   restorer: ILayoutRestorer | null;
   palette: ICommandPalette | null;
   launcher: ILauncher | null;
@@ -95,7 +97,9 @@ class GalleryPanel extends Widget {
 
   /** Opens a graph as a new file beside the graph at hand. */
   private async open(document: GraphDocument, title: string): Promise<void> {
-    const made = await this.options.createNew('');
+    const { tracker, createNew } = this.options;
+    const path = tracker.currentWidget?.context.path;
+    const made = await createNew(path === undefined ? undefined : PathExt.dirname(path));
     await made?.ready;
     await made?.handle?.open({ text: JSON.stringify(document), name: `${title}.dali.json` });
   }

@@ -76,7 +76,8 @@ const plugin: JupyterFrontEndPlugin<void> = {
         tracker.find(({ context, isDisposed }) => !isDisposed && context.sessionContext.path === path) !==
           undefined,
       createNew: async (cwd) => {
-        const made = (await commands.execute('dali-lab:create-new', { cwd })) as GraphWidget | undefined;
+        const made = (await commands.execute('dali-lab:create-new', cwd === undefined ? {} : { cwd })) as
+          GraphWidget | undefined;
         return made?.content ?? null;
       },
     });

@@ -46,8 +46,8 @@ export interface Surroundings {
   defaults: () => Promise<Defaults>;
   /** Whether the session of this path is in use; the session of a closed document is not. */
   uses: (path: string) => boolean;
-  /** A new pipeline beside this one, in the same folder. */
-  createNew: (folder: string) => Promise<GraphPanel | null>;
+  /** A new pipeline in a folder; without one, in that of the file browser. */
+  createNew: (folder?: string) => Promise<GraphPanel | null>;
 }
 
 export class GraphPanel extends Widget {

@@ -68,7 +68,7 @@ export function StatusLine() {
       {probe && (
         <button
           type="button"
-          className="status-problems"
+          className="status-problems going"
           data-testid="status-probe"
           title={t('Show the curves')}
           onClick={() => editor.prompts.patch({ dialog: 'probe' })}
@@ -128,7 +128,9 @@ export function StatusLine() {
           {warnings > 0 ? tn('%1 warning', '%1 warnings', warnings) : ''}
         </button>
       )}
-      {info.version && <span className="muted">{t('DALI Lab %1', info.version)}</span>}
+      {info.version && (
+        <span className="muted ellipsis status-version">{t('DALI Lab %1', info.version)}</span>
+      )}
     </div>
   );
 }

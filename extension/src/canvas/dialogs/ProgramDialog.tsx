@@ -106,6 +106,13 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
             className="program-entry"
             data-pipeline={each}
             onClick={() => setName(each)}
+            onDoubleClick={() => !runs && void start()}
+            onKeyDown={(event) => {
+              // As in a list of files: the chosen one is opened; one that has to be run asks first.
+              if (event.key !== 'Enter' || each !== name || runs) return;
+              event.preventDefault();
+              void start();
+            }}
           >
             <strong>{each}</strong>
             <span className="muted">{runs ? t('line %1, has to be run', line) : t('line %1', line)}</span>

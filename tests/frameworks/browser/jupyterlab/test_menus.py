@@ -40,14 +40,17 @@ def test_launcher_new_graph_and_a_folder_that_makes_a_reader(shown: Document) ->
     shown.ready()
     assert json.loads(shown.text(name))["nodes"]["reader"]
 
-    # A program opens as its graph, in a file beside it.
+    # A program opens as its graph, in a file beside it; of two pipelines the keyboard chooses one.
     (shown.lab.folder / "program.py").write_text(
         "from dali_lab import fn, pipeline_def\n\n\n@pipeline_def(batch_size=4)\ndef train():\n"
         "    encoded, _ = fn.readers.file(file_root='pictures', name='files')\n    return fn.decoders.image(encoded)\n"
+        "\n\n@pipeline_def(batch_size=4)\ndef other():\n    return fn.random.uniform()\n"
     )
     shown.command("filebrowser:refresh")
     shown.page.locator('.jp-DirListing-item:has-text("program.py")').first.click(button="right")
     shown.page.get_by_role("menuitem", name="Open as DALI Pipeline").click()
+    shown.find('[data-pipeline="train"]:focus').wait_for()
+    shown.page.keyboard.press("Enter")
     shown.wait(lambda: shown.node("files").count() == 1, "the program does not open")
     shown.find('img[data-node="files"]').first.wait_for()
     assert shown.ask("(widget) => widget.context.path") == "program.dali.json"
