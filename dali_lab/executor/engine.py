@@ -213,11 +213,17 @@ class Engine:
         self._admission.submit(run, self)
         return run
 
-    def close(self, timeout: float | None = None) -> None:
-        """Cancel the batches in flight and end the threads, waiting at most `timeout` seconds. Can be called again."""
+    def close(self, timeout: float | None = None) -> bool:
+        """Cancel the batches in flight and end the threads, waiting at most `timeout` seconds. Can be called again.
+
+        Returns
+        -------
+        bool
+            Whether nothing runs any more.
+        """
         runs = self._admission.close()
         if runs is None:
-            return
+            return timeout is None
         for run in runs:
             run.cancel()
         ended = self._pool.close(timeout) if self._own_pool else timeout is None
@@ -225,8 +231,10 @@ class Engine:
             if not run.finished.is_set():
                 run.failures.append(("", 0, run.size, Cancelled()))
                 run.finished.set()
-        if ended or timeout is None:
+        ended = ended or timeout is None
+        if ended:
             self.plan.close()
+        return ended
 
     def enter(self, run: BatchRun, number: int, /) -> bool:
         """Begin a stage of a batch. Returns whether there is work. For :class:`Admission` alone."""

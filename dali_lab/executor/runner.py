@@ -446,8 +446,8 @@ class Runner:
             return
         for source in self.sources.values():
             source.close()
-        self.engine.close(timeout)
-        if self.kept is not None:
+        ended = self.engine.close(timeout)
+        if self.kept is not None and ended:  # else its files are closed with the last thread that reads them
             self.kept.close()
         self._flights.clear()
 

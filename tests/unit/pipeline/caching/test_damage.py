@@ -130,6 +130,30 @@ def test_a_program_that_ends_without_closing(root: Path, tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_pipeline_that_is_dropped_by_the_writer(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The garbage collector may run in the thread that writes: that does not wait for itself."""
+    cache = tmp_path / "cache"
+    pipeline = make(trained, root, cache=str(cache), cache_at="image_random_crop", prefetch_queue_depth=1)
+    dropped = [pipeline]
+    write = folder_store.FolderStore._write
+    ended = threading.Event()
+
+    def dropping(self: Any, item: Any) -> None:
+        write(self, item)
+        ready.wait()
+        if dropped:
+            dropped.pop()
+            ended.set()
+
+    ready = threading.Event()
+    monkeypatch.setattr(folder_store.FolderStore, "_write", dropping)
+    pipeline.run()
+    del pipeline
+    ready.set()
+    assert ended.wait(60), "the writer waits for itself"
+    assert not dropped
+
+
 def test_a_slow_disk(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading that takes longer than the work is noticed and told once; the rest is computed."""
     cache = tmp_path / "cache"
