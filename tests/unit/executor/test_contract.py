@@ -15,6 +15,7 @@ from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.engine import Engine
 from dali_lab.executor.failures import Cancelled
 from dali_lab.executor.plan import Plan
+from dali_lab.executor.pool import InlinePool
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OperatorError, SampleError
@@ -139,6 +140,18 @@ def test_a_function_that_would_end_the_program_ends_no_thread(engines: list[Engi
         with pytest.raises(OperatorError, match="SystemExit: 3"):
             run.outputs()
     assert last.wait(60) and len(last.outputs()[0]) == COUNT
+
+
+def test_an_interrupted_caller_that_runs_the_tasks_itself_is_told(engines: list[Engine]) -> None:
+    def interrupted(call: Call, data: Batch) -> Batch:
+        raise KeyboardInterrupt
+
+    pool = InlinePool()
+    engine = made(engines, two_stages(interrupted), pool=pool)
+    (run,) = submitted(engine)
+    pool.run()
+    with pytest.raises(KeyboardInterrupt):
+        run.outputs()
 
 
 def test_batches_before_and_after_a_failure_run(engines: list[Engine]) -> None:
