@@ -7,7 +7,7 @@ import functools
 import os
 from typing import TYPE_CHECKING
 
-from dali_lab.cli.options import Commands, add_command, load_graph, ray_option, with_samples, work_options
+from dali_lab.cli.options import Commands, add_command, load_graph, ray_option, with_samples, work_options, written
 from dali_lab.cli.progress import Bar, time_text
 
 if TYPE_CHECKING:
@@ -39,12 +39,14 @@ def add(commands: Commands) -> None:
     parser.add_argument("graph", metavar="GRAPH", help="a graph file, or the folder of a gallery entry")
     parser.add_argument(
         "--report",
+        type=written,
         default=None,
         metavar="FOLDER",
         help="where report.html, report.json and report.csv are written (default: NAME-check, by the graph's name)",
     )
     parser.add_argument(
         "--exclude-to",
+        type=written,
         default=None,
         metavar="FILE",
         help="write the samples with errors to a list for the readers' argument exclude_list",

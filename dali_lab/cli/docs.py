@@ -10,7 +10,7 @@ import sys
 import webbrowser
 from pathlib import Path
 
-from dali_lab.cli.options import Commands, add_command
+from dali_lab.cli.options import Commands, add_command, written
 from dali_lab.model.errors import DaliLabError
 
 _PARTS = ("docs", "notebooks")
@@ -26,7 +26,9 @@ def add(commands: Commands) -> None:
         description="Build the documentation of this version, where that has not been done, and open it in a browser.",
     )
     parser.add_argument("subject", nargs="?", metavar="NAME", help="an operator, or a page such as how-to/video")
-    parser.add_argument("-o", "--output", metavar="DIR", help="folder to write the pages to (default: in your cache)")
+    parser.add_argument(
+        "-o", "--output", type=written, metavar="DIR", help="folder to write the pages to (default: in your cache)"
+    )
     parser.add_argument("--no-browser", action="store_true", help="print the address without opening it")
     parser.set_defaults(function=_docs)
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from dali_lab.cli.options import Commands, add_command, load_graph
+from dali_lab.cli.options import Commands, add_command, load_graph, written
 from dali_lab.model.errors import DaliLabError
 
 
@@ -20,7 +20,7 @@ def add(commands: Commands) -> None:
         metavar="FORM",
         help="python, pytorch, ray, nvidia-python, torchvision, albumentations, keras, dali-serialized, json, dot, ...",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="file to write (default: print)")
+    parser.add_argument("-o", "--output", type=written, metavar="FILE", help="file to write (default: print)")
     parser.set_defaults(function=_export)
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from typing import IO
 
-from dali_lab.cli.options import Commands, add_command
+from dali_lab.cli.options import Commands, add_command, written
 
 _ENDINGS = (".tar", ".tfrecord", ".tfrecords")
 
@@ -17,7 +17,9 @@ def add(commands: Commands) -> None:
     """Declare the command."""
     parser = add_command(commands, "index", "write index files for tar archives (WebDataset) and TFRecord files")
     parser.add_argument("files", metavar="FILE", nargs="+", help="archives or record files")
-    parser.add_argument("--output", "-o", metavar="INDEX", help="the index of a single file; by default NAME.idx")
+    parser.add_argument(
+        "--output", "-o", type=written, metavar="INDEX", help="the index of a single file; by default NAME.idx"
+    )
     parser.add_argument("--kind", choices=("webdataset", "tfrecord"), help="what the files are, where they do not tell")
     parser.set_defaults(function=_index)
 

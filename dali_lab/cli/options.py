@@ -6,6 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dali_lab.io.locations import canonical, is_remote, shown
+
 if TYPE_CHECKING:
     from dali_lab.graph.graph import Graph
     from dali_lab.pipeline.pipeline import Pipeline
@@ -34,6 +36,15 @@ def seconds(text: str) -> float:
     if not 0 < number < 1e6:
         raise argparse.ArgumentTypeError("must be more than 0")
     return number
+
+
+def written(text: str) -> str:
+    """A path that is written to, as an option's value."""
+    if is_remote(text):
+        raise argparse.ArgumentTypeError(
+            f"stores are not written to: name a path on this machine, and copy it to '{shown(text)}' afterwards"
+        )
+    return canonical(text)
 
 
 def ray_option(parser: argparse.ArgumentParser, use: str) -> None:

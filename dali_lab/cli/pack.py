@@ -6,7 +6,16 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from dali_lab.cli.options import Commands, add_command, load_graph, positive, ray_option, with_samples, work_options
+from dali_lab.cli.options import (
+    Commands,
+    add_command,
+    load_graph,
+    positive,
+    ray_option,
+    with_samples,
+    work_options,
+    written,
+)
 from dali_lab.cli.progress import Bar, time_text
 
 if TYPE_CHECKING:
@@ -26,7 +35,7 @@ def add(commands: Commands) -> None:
         " ended goes on where it was.",
     )
     parser.add_argument("graph", metavar="GRAPH", help="a graph file, or the folder of a gallery entry")
-    parser.add_argument("folder", metavar="OUT", help="the folder for the shards")
+    parser.add_argument("folder", type=written, metavar="OUT", help="the folder for the shards")
     parser.add_argument("--at", default=None, metavar="NODE", help="pack what this node gives (default: the reader)")
     parser.add_argument("--form", choices=("webdataset", "tfrecord"), default="webdataset", help="form of the shards")
     parser.add_argument(

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dali_lab.cli.options import Commands, add_command, load_graph
+from dali_lab.cli.options import Commands, add_command, load_graph, written
 from dali_lab.model.errors import DaliLabError
 
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ def add(commands: Commands) -> None:
     """Declare the command."""
     parser = add_command(commands, "show", "print a graph, or draw it into a file")
     parser.add_argument("graph", metavar="GRAPH", help="a graph file, or the folder of a gallery entry")
-    parser.add_argument("-o", "--output", metavar="FILE", help="picture or DOT file to write (.svg, .png, .dot)")
+    parser.add_argument(
+        "-o", "--output", type=written, metavar="FILE", help="picture or DOT file to write (.svg, .png, .dot)"
+    )
     parser.set_defaults(function=_show)
 
 

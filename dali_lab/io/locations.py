@@ -38,6 +38,12 @@ def canonical(path: str) -> str:
     return path
 
 
+def without_end(folder: str) -> str:
+    """The URL of a folder, in its canonical form, without slashes at its end."""
+    scheme, mark, rest = canonical(folder).partition("://")
+    return scheme + mark + rest.rstrip("/")
+
+
 def join(root: str, name: str) -> str:
     """`name`, as folders list it, in the folder `root`; an absolute name and a URL stand for themselves."""
     if not root or is_remote(name) or _FILE.match(name):
@@ -45,7 +51,9 @@ def join(root: str, name: str) -> str:
     if is_remote(root):
         if name.startswith("/"):
             return name
-        return f"{root.rstrip('/')}/{name.translate(_QUOTED) if _WEB.match(root) else name}"
+        folder = without_end(root)
+        name = name.translate(_QUOTED) if _WEB.match(root) else name
+        return f"{folder}{'' if folder.endswith('://') else '/'}{name}"
     if "://" in root:
         root = canonical(root)
     if name.startswith(os.sep) or (os.name == "nt" and os.path.isabs(name)):

@@ -22,6 +22,7 @@ from dali_lab.formats import dump
 from dali_lab.formats.disk import write_bytes
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import verify
+from dali_lab.io.locations import is_remote
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIDataType
 from dali_lab.model.errors import ArgumentError, FormatError, GraphError, nearest
@@ -409,7 +410,14 @@ def pack(graph: Graph, folder: str | os.PathLike[str], *, anew: bool = False, **
         Remove what another packing has written there.
     **options
         As for :class:`Packing`.
+
+    Raises
+    ------
+    ArgumentError
+        If `folder` is a URL.
     """
+    if is_remote(folder):
+        raise ArgumentError("stores are not written to: name a folder of this machine", argument="folder")
     with closing(Packing(graph, Path(folder), **options)) as packing:
         packing.open(anew=anew)
         return packing.run()

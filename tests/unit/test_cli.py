@@ -218,6 +218,29 @@ def test_wrong_options_are_told(arguments: list[str], capsys: pytest.CaptureFixt
     assert end.value.code == 2
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["pack", "x", "s3://bucket/packed"],
+        ["index", "x", "-o", "s3://bucket/x.idx"],
+        ["export", "x", "--to", "python", "-o", "s3://bucket/x.py"],
+        ["show", "x", "-o", "s3://bucket/x.svg"],
+        ["check", "x", "--report", "s3://bucket/report"],
+        ["check", "x", "--exclude-to", "s3://bucket/bad.txt"],
+    ],
+)
+def test_stores_are_not_written_to(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file system would have a folder `s3:` instead."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        cli.main(arguments)
+    assert end.value.code == 2
+    assert f"copy it to '{arguments[-1]}' afterwards" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_app_serves_prints_its_address_and_ends_cleanly(graph: Path, tmp_path: Path) -> None:
     environment = {
         **os.environ,

@@ -21,7 +21,7 @@ from dali_lab.executor.caching.folder import (
     part_name,
 )
 from dali_lab.executor.caching.index_file import INDEX, parsed
-from dali_lab.io.locations import canonical, shown
+from dali_lab.io.locations import shown, without_end
 from dali_lab.io.remote.requests import tried
 from dali_lab.io.remote.store import Found, StoreError
 from dali_lab.io.roots import reach_to_write
@@ -73,7 +73,7 @@ def open_folder(url: str) -> str:
     UnusableCacheError
         If it is the cache of another version, or cannot be written to.
     """
-    root = canonical(url).rstrip("/")
+    root = without_end(url)
     try:
         reach_to_write(root)
         mark = known(f"{root}/{MARK}")
@@ -121,7 +121,7 @@ def existing(url: str) -> str:
     ArgumentError
         If it is none.
     """
-    root = canonical(url).rstrip("/")
+    root = without_end(url)
     if known(f"{root}/{MARK}") is None:
         raise ArgumentError(f"'{shown(root)}' is no cache folder: there is no file {MARK} in it")
     return root

@@ -170,7 +170,8 @@ def column_names(graph: Graph) -> tuple[str, ...]:
 
 
 def _name(graph: Graph, edge: Edge) -> str:
-    outputs = find_operator(graph.nodes[edge.node].op).outputs
+    node = graph.nodes[edge.node]
+    outputs = find_operator(node.op).present_outputs(node.arguments)
     if len(outputs) > 1 and edge.output < len(outputs):
         return outputs[edge.output].name
     return f"{edge.node}_{edge.output}" if edge.output else edge.node

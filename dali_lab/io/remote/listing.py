@@ -13,7 +13,7 @@ from concurrent.futures import Future
 
 import msgspec
 
-from dali_lab.io.locations import canonical, shown
+from dali_lab.io.locations import shown, without_end
 from dali_lab.io.remote.requests import submit, tried
 from dali_lab.io.remote.store import Found, Kind, Store, StoreError
 from dali_lab.model.cache_folder import cache_folder
@@ -52,7 +52,7 @@ def folder(url: str, *, flat: bool = False, keep: bool = True, progress: Progres
     StoreError
         If it cannot be listed, or there is nothing in it: stores know no empty folders.
     """
-    url = canonical(url).rstrip("/")
+    url = without_end(url)
     told = progress or Progress(url)
     if keep:
         kept = _kept(url)

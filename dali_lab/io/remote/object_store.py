@@ -160,6 +160,8 @@ class ObjectStore:
             return
         if not key and not folder:
             raise StoreError(Kind.WRONG, "it names a bucket, and no object in it")
+        if key.endswith("/") and not folder:
+            raise StoreError(Kind.WRONG, "it ends with a slash, so it names a folder")
         if key.startswith("/") or "//" in key:
             raise StoreError(Kind.WRONG, "a name between two slashes of it is empty: write one slash")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dali_lab.codecs.encoded import IMAGE_SUFFIXES
 from dali_lab.io.files import Entry, RemoteEntry, list_folder
-from dali_lab.io.locations import canonical, folder_of, shown
+from dali_lab.io.locations import folder_of, shown, without_end
 from dali_lab.io.roots import reach
 from dali_lab.studio.document.graph_files import SUFFIX
 from dali_lab.studio.errors import DocumentError
@@ -62,7 +62,7 @@ def remote_listing(url: str, kinds: tuple[str, ...] = ("any",)) -> Listing:
     DocumentError
         With the code ``unreadable``.
     """
-    place = canonical(url).rstrip("/")
+    place = without_end(url)
     try:
         found = sorted(list_folder(place), key=lambda entry: entry.name.casefold())
     except OSError as error:

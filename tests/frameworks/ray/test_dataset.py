@@ -13,6 +13,7 @@ import ray
 import torch
 
 from dali_lab import Pipeline, fn
+from dali_lab.interop.ray.recipe import column_names
 from dali_lab.model.errors import ArgumentError, FormatError, SampleError
 from dali_lab.plugin.pytorch import DALIGenericIterator
 from dali_lab.plugin.ray import DataConfig, LastBatchPolicy, RayError, dataset, iterator
@@ -221,3 +222,13 @@ def test_a_file_that_vanishes_names_node_and_file(pictures: list[str], tmp_path:
         list(made)
     for said in ("Reader", Path(files[9]).name, "No such file"):
         assert said in str(caught.value)
+
+
+def test_columns_are_named_by_nodes_and_by_the_outputs_that_are_there() -> None:
+    pipeline = Pipeline(batch_size=2, num_threads=1)
+    with pipeline:
+        encoded, labels = fn.readers.file(files=["a.jpg"], name="Reader")
+        small = fn.resize(encoded, size=(8, 8), name="small")
+        marked = fn.resize(encoded, size=(8, 8), save_attrs=True, name="marked")
+        pipeline.set_outputs(small, *marked, labels)
+    assert column_names(pipeline.graph) == ("small", "data", "sizes", "labels")

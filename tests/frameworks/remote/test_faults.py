@@ -158,6 +158,8 @@ def test_denials_name_their_cause(between: Proxy, root: str, fault: str) -> None
 def test_keys_that_a_library_takes_for_others_are_refused(s3: S3, root: str) -> None:
     with pytest.raises(OSError, match="names a bucket, and no object"):
         files.read_file(root)
+    with pytest.raises(OSError, match="ends with a slash, so it names a folder"):
+        files.read_file(f"{root}/a/0.png/")
     for read in (files.read_file, files.list_folder):
         with pytest.raises(OSError, match="between two slashes of it is empty"):
             read(f"{root}//a")

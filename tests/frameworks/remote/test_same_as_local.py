@@ -15,6 +15,7 @@ import pytest
 import dali_lab
 from dali_lab import fn
 from dali_lab.formats import dumps, loads
+from dali_lab.io.files import list_folder
 from tests.servers.s3 import S3
 from tests.servers.web import web_server
 from tests.unit.readers import datasets
@@ -181,6 +182,20 @@ def test_a_checkpoint_of_either_goes_on_with_the_other(tmp_path: Path, memory: U
         assert batches(rest, 5) == whole[4:]
         for pipe in (begun, rest):
             pipe.close()
+
+
+def test_a_store_that_is_the_folder(memory: Upload) -> None:
+    """Nothing stands behind the scheme; without a bucket there is no store."""
+    import fsspec
+
+    fsspec.filesystem("memory").pipe("/class/a.png", b"0")
+    pipe = dali_lab.Pipeline(1, 1, None)
+    with pipe:
+        pipe.set_outputs(*fn.readers.file(file_root="memory://"))
+    assert batches(pipe, 1)[0][0] == (((1,), b"0"),)
+    pipe.close()
+    with pytest.raises(OSError, match="'s3://' names no bucket"):
+        list_folder("s3://")
 
 
 @pytest.mark.parametrize("store", ["bucket", "web", "file"])
