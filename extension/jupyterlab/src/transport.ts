@@ -237,7 +237,10 @@ export class KernelTransport implements Transport {
         detail: this.trans.__('The kernel died. The graph is kept.'),
         remedy: 'restart',
       });
-    } else if (this.lost && (status === 'idle' || status === 'starting')) {
+    } else if (
+      status === 'starting' ? this.lost || this.state.status === 'connected' : this.lost && status === 'idle'
+    ) {
+      // One that starts although it answered already was restarted from another document or notebook.
       void this.connect();
     }
   }

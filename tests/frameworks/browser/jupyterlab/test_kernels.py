@@ -79,6 +79,21 @@ def test_kernel_of_a_notebook_is_shared_and_left_running(shown: Document) -> Non
     shown.find('img[data-node="slow"]').first.wait_for()
 
 
+def test_a_kernel_that_is_restarted_from_one_document_is_new_to_the_other(shown: Document) -> None:
+    session = "(widget) => widget.content.handle.editor.session.get().id"
+    shown.open("restarted.dali.json", small_text(), alone=True)
+    first = shown.ask(session)
+    kernel = shown.ask("(widget) => widget.context.sessionContext.session.kernel.id")
+    (shown.lab.folder / "restarts.dali.json").write_text(small_text())
+    shown.command("docmanager:open", path="restarts.dali.json", kernel={"id": kernel})
+    shown.ready()
+    shown.ask("(widget) => widget.context.sessionContext.restartKernel().then(() => null)")
+    shown.connected()
+    shown.command("docmanager:open", path="restarted.dali.json")
+    shown.wait(lambda: shown.ask(session) not in (None, first), "it still asks the kernel that is gone")
+    shown.connected()
+
+
 def test_a_session_that_ends_is_no_lost_server(shown: Document) -> None:
     session = "widget.context.sessionContext.session"
     shown.open("ended.dali.json", small_text(), alone=True)
