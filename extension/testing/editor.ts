@@ -8,6 +8,7 @@ import { StubSession } from './session';
 export const CANVAS: NonNullable<Editor['canvas']> = {
   fit: () => undefined,
   show: () => undefined,
+  grown: () => undefined,
   room: () => ({ width: 960, height: 540 }),
   zoom: () => undefined,
   centre: () => ({ x: 0, y: 0 }),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from msgspec import structs
 
 from dali_lab.formats import dumps, subgraphs
@@ -88,13 +90,25 @@ def entry_page(entry: Entry, photographs: Photographs) -> EntryPage:
         code=code,
         before=None if entry.before is None else json_file.edge_text(entry.before),
         fragment=list(dict.fromkeys(map(instances.owner, fragment(entry)))),
-        controls=[control for argument in entry.arguments if (control := control_of(entry, argument))],
+        controls=controls_of(entry),
         reference=[
             operator_entry(find_operator(op))
             for op in dict.fromkeys(node.op for node in entry.graph.nodes.values())
             if has_operator(op)
         ],
     )
+
+
+def controls_of(entry: Entry) -> list[Control]:
+    """The controls of an entry; labels that several of them have begin with the names of their nodes."""
+    controls = [control for argument in entry.arguments if (control := control_of(entry, argument))]
+    times = Counter(control.label for control in controls)
+    return [
+        structs.replace(control, label=f"{control.node.replace('_', ' ')}: {control.label}")
+        if times[control.label] > 1
+        else control
+        for control in controls
+    ]
 
 
 def control_of(entry: Entry, argument: Argument) -> Control | None:

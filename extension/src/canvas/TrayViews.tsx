@@ -6,6 +6,7 @@ import type { Picture } from '../core/pictures';
 import type { FocusResult, OutputResult } from '../core/previews';
 import { formatBytes } from '../core/values';
 import { useEditor, useResult, useValue } from './context';
+import { FileName } from './FileName';
 import { Choices } from './controls/buttons';
 import { Overlays } from './Overlays';
 import { t } from '../core/language';
@@ -45,12 +46,7 @@ export function Caption({ output, sample }: { output: OutputResult | undefined; 
       <span className="sample-name">
         <strong className="sample-number">{sample + 1}</strong>
         {label && <span className="ellipsis">{label}</span>}
-        {file && (
-          <span className="sample-file">
-            <span className="ellipsis">{file.slice(0, -8)}</span>
-            {file.slice(-8)}
-          </span>
-        )}
+        {file && <FileName name={file} />}
       </span>
       {extent && <span className="ellipsis">{extent}</span>}
     </figcaption>

@@ -58,8 +58,9 @@ export function useCanvasPort(
       moves.current++;
       editor.view.patch({ moving: on });
     };
+    const size = (): Size => ({ width: element.clientWidth, height: element.clientHeight });
     const motion = new Motion({
-      size: () => ({ width: element.clientWidth, height: element.clientHeight }),
+      size,
       view: () => flow.getViewport(),
       look: (view) => void flow.setViewport(view),
       moving: mark,
@@ -113,6 +114,16 @@ export function useCanvasPort(
           const boxes = ids.map((id) => ({ ...placeOf(editor.history.document, id), ...sizeOf(id) }));
           return intoView(around(boxes), size, from, MARGIN);
         }, MOVE_MS);
+      },
+      grown: () => {
+        const shown = whole.current === editor.history.document.view;
+        editor.makeWay();
+        // Nothing moves below a pressed button.
+        if (!shown || element.matches(':active')) return;
+        const all = boundsOf();
+        if (!all || !intoView(all, size(), flow.getViewport(), 0)) return;
+        whole.current = editor.history.document.view;
+        show(undefined, MOVE_MS);
       },
       room: () =>
         element.clientWidth > 2 * MARGIN && element.clientHeight > 2 * MARGIN

@@ -15,7 +15,7 @@ function wayLater(editor: Editor): void {
   clearTimeout(timers.get(editor));
   timers.set(
     editor,
-    setTimeout(() => editor.makeWay(), REST_MS),
+    setTimeout(() => editor.canvas?.grown(), REST_MS),
   );
 }
 

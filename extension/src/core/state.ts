@@ -127,6 +127,8 @@ export interface CanvasPort {
   fit(ids?: readonly string[]): void;
   /** Moves the view as little as it takes to show nodes; does nothing where they are seen. */
   show(ids: readonly string[]): void;
+  /** Cards have grown: they are moved out of each other's way, and a graph that was shown whole stays so. */
+  grown(): void;
   /** The room for the whole graph, in pixels of the screen; null where the canvas is not shown. */
   room(): Size | null;
   zoom(factor: number): void;

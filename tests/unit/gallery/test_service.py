@@ -124,6 +124,14 @@ def test_an_entry_s_page(ask: Ask) -> None:
     json.dumps(page, allow_nan=False)
 
 
+def test_controls_of_one_entry_have_labels_of_their_own(ask: Ask) -> None:
+    page = ask("gallery.entry", name="recipe-randaugment")[0]["result"]
+    labels = [control["label"] for control in page["controls"]]
+    assert len(set(labels)) == len(labels)
+    assert "warp affine 2: fill value" in labels
+    assert "keep size" in labels
+
+
 def test_a_control_changes_the_picture_and_a_wrong_value_says_so(ask: Ask) -> None:
     values = [0.5, 2.0, -1.0, "much"]
     variants = [{"overrides": {"brightness": {"brightness": value}}} for value in values]

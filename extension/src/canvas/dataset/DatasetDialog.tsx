@@ -2,8 +2,9 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { pin, readerOf, type Query, type Shown } from '../../core/datasets';
 import { t, tn } from '../../core/language';
-import { cutMiddle, formatBytes } from '../../core/values';
+import { formatBytes } from '../../core/values';
 import { useEditor, useValue } from '../context';
+import { FileName } from '../FileName';
 import { Button } from '../controls/buttons';
 import { Dialog } from '../dialogs/Dialog';
 import { usePages, type Pages } from './usePages';
@@ -331,7 +332,7 @@ function Tile({ at, sample, chosen, style, onChoose }: TileProperties) {
       </span>
       <span className="dataset-name">
         {sample && <strong>{sample.place + 1}</strong>}{' '}
-        {cutMiddle(sample?.name.replace(/^.*\//, '') ?? '', 13)}
+        <FileName name={sample?.name.replace(/^.*\//, '') ?? ''} />
       </span>
     </button>
   );

@@ -1,0 +1,14 @@
+/** The name of a file, cut in its middle where there is no room: names of many files differ at their ends. */
+import './FileName.css';
+
+/** The last part of a name, which always stays. */
+const END = 8;
+
+export function FileName({ name }: { name: string }) {
+  return (
+    <span className="file-name">
+      <span className="ellipsis">{name.slice(0, -END)}</span>
+      <span>{name.slice(-END)}</span>
+    </span>
+  );
+}
