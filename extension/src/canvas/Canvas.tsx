@@ -72,6 +72,8 @@ const Overview = memo(function Overview() {
       zoomable
       ariaLabel={t('Overview')}
       nodeStrokeWidth={0}
+      maskStrokeColor="var(--accent)"
+      maskStrokeWidth={1.5}
       position={corner}
       style={OVERVIEW_SIZE}
     />

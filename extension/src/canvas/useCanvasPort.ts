@@ -121,7 +121,7 @@ export function useCanvasPort(
         // Nothing moves below a pressed button.
         if (!shown || element.matches(':active')) return;
         const all = boundsOf();
-        if (!all || !intoView(all, size(), flow.getViewport(), 0)) return;
+        if (!all || !intoView(all, size(), flow.getViewport(), MARGIN / 2)) return;
         whole.current = editor.history.document.view;
         show(undefined, MOVE_MS);
       },
