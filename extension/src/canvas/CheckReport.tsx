@@ -4,6 +4,7 @@ import { end } from '../core/jobs';
 import { download } from '../core/files';
 import { t, tn } from '../core/language';
 import type { CheckDone, CheckFinding, CheckKind } from '../core/protocol';
+import { timeLeft } from '../core/values';
 import { useEditor, useValue } from './context';
 import { Button } from './controls/buttons';
 import './CheckReport.css';
@@ -22,11 +23,11 @@ export function CheckReport({ reader }: { reader: string }) {
           <p className="muted" aria-live="off">
             {check.total > 0
               ? t(
-                  '%1 of %2 samples, %3 a second, %4 s left',
+                  '%1 of %2 samples, %3 a second, %4',
                   check.done.toLocaleString(),
                   check.total.toLocaleString(),
                   Math.round(check.rate).toLocaleString(),
-                  Math.round(check.left).toLocaleString(),
+                  timeLeft(check.left),
                 )
               : t('Looking for the samples…')}
           </p>

@@ -1,9 +1,8 @@
 /** The line below: device, batch, seed, times, and what wants attention. */
 import { nextProblem } from '../core/navigation';
 import { transfers } from '../core/placement';
-import { formatBytes } from '../core/values';
 import { gpuMemoryFigure, secondsLeft } from '../core/runs';
-import { formatTime, formatValue } from '../core/values';
+import { formatBytes, formatTime, formatValue, timeLeft } from '../core/values';
 import { useEditor, useHint, useLasting, useValue } from './context';
 import { Icon } from './icons';
 import { t, tn } from '../core/language';
@@ -74,7 +73,7 @@ export function StatusLine() {
           onClick={() => editor.prompts.patch({ dialog: 'probe' })}
         >
           <progress max={probe.total} value={probe.done} aria-label={t('Progress of the probe')} />
-          {probe.left === null ? t('probe') : t('probe, %1 s left', Math.ceil(probe.left))}
+          {probe.left === null ? t('probe') : t('probe, %1', timeLeft(probe.left))}
         </button>
       )}
       {preview.progress ? (
@@ -93,7 +92,7 @@ export function StatusLine() {
         <span className="status-progress" role="status">
           <progress {...(run.total ? { max: run.total, value: run.done } : {})} aria-label={t('Run')} />
           {run.rate !== null && <span>{t('%1 images/s', Math.round(run.rate))}</span>}
-          {left !== null && <span>{t('%1 s left', left)}</span>}
+          {left !== null && <span>{timeLeft(left)}</span>}
         </span>
       ) : (
         last && (

@@ -78,6 +78,13 @@ export function formatTime(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(milliseconds < 9950 ? 1 : 0)} s`;
 }
 
+/** How long something still takes, in words. */
+export function timeLeft(seconds: number): string {
+  if (seconds < 90) return t('%1 s left', Math.ceil(seconds));
+  if (seconds < 5400) return t('%1 min left', Math.round(seconds / 60));
+  return t('%1 h left', (seconds / 3600).toFixed(1));
+}
+
 const DTYPES: Record<string, string> = {
   FLOAT: 'float32',
   FLOAT16: 'float16',

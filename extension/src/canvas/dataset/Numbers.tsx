@@ -5,7 +5,7 @@ import { end } from '../../core/jobs';
 import { t, tn } from '../../core/language';
 import type { Chart } from '../../core/protocol.generated';
 import { secondsLeft } from '../../core/runs';
-import { asNumber, formatNumber } from '../../core/values';
+import { asNumber, formatNumber, timeLeft } from '../../core/values';
 import { useEditor, useValue } from '../context';
 import { Button } from '../controls/buttons';
 import './Numbers.css';
@@ -40,7 +40,7 @@ export function Numbers({ id, output }: { id: string; output: number }) {
                 distribution.done.toLocaleString('en'),
                 distribution.total.toLocaleString('en'),
               )}
-              {left !== null && ` · ${t('%1 s left', left)}`}
+              {left !== null && ` · ${timeLeft(left)}`}
             </span>
             <Button onClick={() => end(editor, 'distribution')}>{t('Stop')}</Button>
           </>

@@ -4,6 +4,7 @@ import { t, tn } from '../../core/language';
 import { lastAccuracy, percent, probed, randomSteps, startProbe, verdict } from '../../core/probes';
 import { end } from '../../core/jobs';
 import type { ProbeCurve, ProbeDone } from '../../core/protocol.generated';
+import { timeLeft } from '../../core/values';
 import { useEditor, useValue } from '../context';
 import { Button } from '../controls/buttons';
 import { Dialog } from './Dialog';
@@ -42,7 +43,7 @@ export function ProbeDialog({ onClose }: { onClose: () => void }) {
             <span className="muted" data-testid="probe-progress">
               {probe.left === null
                 ? t('Reading the pictures…')
-                : t('epoch %1 of %2, %3 s left', probe.done, probe.total, Math.ceil(probe.left))}
+                : t('epoch %1 of %2, %3', probe.done, probe.total, timeLeft(probe.left))}
             </span>
             <span className="spring" />
             <Button onClick={() => end(editor, 'probe')}>{t('Stop')}</Button>
