@@ -23,6 +23,7 @@ from typing import Any
 from dali_lab.gallery.samples import photographs
 from dali_lab.studio.document.starts import first_pipeline
 from dali_lab.studio.session import Session
+from tests.frameworks.browser.conftest import CHROMIUM
 
 Json = dict[str, Any]
 STEPS = 200
@@ -78,7 +79,7 @@ def in_the_browser() -> None:
     server = AppServer(session, port=0)
     with sync_playwright() as driver:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=flags)
         page = browser.new_page(viewport={"width": 1600, "height": 1000})
         page.goto(server.address)
         page.wait_for_selector("img[data-node='normalize']")
@@ -179,7 +180,7 @@ def figures() -> None:
     session = Session(ten_nodes())
     server = AppServer(session, port=0)
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page(viewport={"width": 1600, "height": 1000})
         page.goto(server.address)
         page.wait_for_selector("img[data-node='normalize']", timeout=120_000)
@@ -284,7 +285,7 @@ def start_of_the_app(cold: bool) -> None:
         environment.pop(name, None)
     with sync_playwright() as driver:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=flags)
         page = browser.new_page(viewport={"width": 1600, "height": 1000})
         began = time.perf_counter()
         command = [sys.executable, "-m", "dali_lab", "app", "--no-browser"]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import argparse
 import queue
-import shutil
 import time
 from typing import Any
 
 from dali_lab.studio.session import Session
 from tests.benchmarks.editor import percentiles
+from tests.frameworks.browser.conftest import CHROMIUM
 
 Json = dict[str, Any]
 STEPS = 60
@@ -65,7 +65,7 @@ def in_the_browser() -> None:
     try:
         with sync_playwright() as driver:
             flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-            browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+            browser = driver.chromium.launch(executable_path=CHROMIUM, args=flags)
             for attempt in range(3):
                 page = browser.new_page(viewport={"width": 1600, "height": 1000})
                 began = time.perf_counter()

@@ -16,11 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.frameworks.browser.conftest import CHROMIUM, FLAGS, App, Tab
+from tests.frameworks.browser.conftest import CHROMIUM, FLAGS, PATIENCE, App, Tab
 
 Do = Callable[["Hand"], bool]
-PATIENCE = 30.0
-"""Seconds in which a task ends where it can be done."""
 
 
 class Hand:

@@ -103,7 +103,8 @@ export function useCanvasPort(
         motion.to((size, from) => {
           // A graph that was shown whole stays so, unless it would become much smaller.
           const all = whole.current && boundsOf();
-          if (all && intoView(all, size, from, 0)) {
+          if (all && !intoView(all, size, from, 0)) whole.current = editor.history.document.view;
+          else if (all) {
             const view = viewOf(all, size, FIT_ZOOM);
             if (view.zoom >= from.zoom * LEAST_SHRINK) {
               whole.current = editor.history.document.view;
