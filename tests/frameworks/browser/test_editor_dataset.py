@@ -19,9 +19,9 @@ def test_samples_are_found_in_the_dataset_and_pinned(tab: Tab) -> None:
     dialog.locator(".dataset-tile").nth(2).click(modifiers=["Shift"])
     dialog.get_by_test_id("pin").click()
     first = page.locator('.tray [data-sample="0"] figcaption')
-    tab.wait(lambda: "hubble_deep_field.jpg" in first.inner_text(), "the chosen samples are not shown")
+    tab.wait(lambda: "hubble_deep_field.jpg" in first.text_content(), "the chosen samples are not shown")
     page.get_by_test_id("unpin").click()
-    tab.wait(lambda: "chelsea.jpg" in first.inner_text(), "the samples do not come in turn again")
+    tab.wait(lambda: "chelsea.jpg" in first.text_content(), "the samples do not come in turn again")
 
 
 def test_a_probe_says_whether_augmentations_help(tab: Tab) -> None:

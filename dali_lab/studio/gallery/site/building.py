@@ -17,7 +17,7 @@ from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.catalogue import operator_entry
 from dali_lab.studio.gallery.cost import cost
-from dali_lab.studio.gallery.describing import control_of
+from dali_lab.studio.gallery.describing import controls_of
 from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View
 from dali_lab.studio.gallery.site import pages
 from dali_lab.studio.gallery.site.pages import EntryPage, Range
@@ -159,12 +159,11 @@ class _Drawing:
         if page.random:
             variants = [Variant(seed=seed + number) for number in range(DRAWS)]
             page.draws = self._strip("draw", subject, variants, first)
-        for number, argument in enumerate(self.entry.arguments):
-            control = control_of(self.entry, argument)
-            if control is None or control.kind != "number":
+        for number, control in enumerate(controls_of(self.entry)):
+            if control.kind != "number":
                 continue
             values = _spread(control)
-            variants = [Variant({argument.node: {argument.name: value}}, seed) for value in values]
+            variants = [Variant({control.node: {control.name: value}}, seed) for value in values]
             pictures = self._strip(f"range-{number}", subject, variants, first)
             shown = [value[0] if isinstance(value, list) else value for value in values]
             page.ranges.append(Range(control.label, control.unit or "", shown, pictures))
