@@ -165,6 +165,19 @@ def test_ten_nodes_are_wrapped_into_rows_and_can_be_read(tab: Tab, app: App, siz
     page.locator(".react-flow__minimap").wait_for()
 
 
+def test_a_graph_that_is_shown_whole_stays_so_as_its_cards_grow(tab: Tab, app: App) -> None:
+    tab.page.set_viewport_size({"width": 1440, "height": 900})
+    tab.fit()
+    # A sub-graph's card is as high as its pictures make it.
+    select(tab, "rotate")
+    tab.choose("brightness_contrast", more=True)
+    tab.page.keyboard.press("Control+Shift+u")
+    tab.wait(lambda: "rotate" not in node_names(tab), "there is no sub-graph")
+    tab.still()
+    whole = lambda: all(in_sight(tab, name) for name in node_names(tab))  # noqa: E731
+    steady(tab, whole, "a card has grown out of sight")
+
+
 def test_the_canvas_alone_and_nodes_as_pictures_are_remembered(tab: Tab, app: App) -> None:
     page = tab.page
     on_canvas(tab)
