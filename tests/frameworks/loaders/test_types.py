@@ -1,4 +1,4 @@
-"""mypy agrees with what uses PyTorch where PyTorch's own types are known; in the first part of the tests they are Any."""
+"""mypy agrees with modules that use PyTorch, given PyTorch's own types: in the first part of the tests they are Any."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHECKED = ["dali_lab/dynamic", "dali_lab/interop", "dali_lab/studio/probing"]
 
 def test_mypy_agrees(tmp_path: Path) -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]
-    untyped = [module for each in settings["overrides"] if "ignore_missing_imports" in each for module in each["module"]]
+    untyped = [name for each in settings["overrides"] if "ignore_missing_imports" in each for name in each["module"]]
     # Without the exceptions that the first part makes for modules that use PyTorch.
     (tmp_path / "mypy.ini").write_text(
         f"[mypy]\nstrict = True\nmypy_path = {ROOT}\n[mypy-{','.join(untyped)}]\nignore_missing_imports = True\n"
