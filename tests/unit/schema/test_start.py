@@ -39,6 +39,7 @@ INCOMPLETE = {
     "experimental.cuda_kernel": "needs a kernel",
     "numba_function": "needs a function",
     "permute_batch": "needs a permutation of the batch",
+    "random_crop_generator": "takes the shapes of pictures",
     "squeeze": "needs an axis of extent 1, which pictures lack",
 }
 """Operators that cannot show anything without something that only the person has."""
