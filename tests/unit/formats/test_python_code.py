@@ -302,6 +302,23 @@ def test_many_outputs_and_empty_lists() -> None:
     assert traced(code) == graph
 
 
+VIDEO: dict[str, Any] = {"filenames": ["a"], "sequence_length": 1}
+
+
+@pytest.mark.parametrize(
+    ("reader", "names"),
+    [
+        (lambda: fn.readers.video(**VIDEO, labels=[0], enable_timestamps=True), "frames, labels, timestamps"),
+        (lambda: fn.experimental.readers.video(**VIDEO, enable_frame_num=True), "frames, frame_num"),
+        (lambda: fn.readers.caffe2(path="a", image_available=False, label_type=1), "labels, caffe2_1"),
+    ],
+)
+def test_outputs_have_the_names_of_those_that_are_asked_for(reader: Any, names: str) -> None:
+    with dali_lab.Pipeline(1, 1, None) as pipeline:
+        pipeline.set_outputs(*reader())
+    assert f"    {names} = fn." in python_code.dumps(pipeline.graph)
+
+
 def test_a_lambda_leaves_a_function_to_write() -> None:
     graph = Graph({"x": Node("x", "external_source", arguments={"source": lambda: 0})}, (Edge("x"),))
     code = python_code.dumps(graph)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -37,8 +38,9 @@ class Caffe(LmdbReader):
     example = '>>> encoded, labels = fn.readers.caffe(path="lmdb", random_shuffle=True, name="Reader")'
 
     @classmethod
-    def output_count(cls, values: Mapping[str, Any]) -> int:
-        return int(values.get("image_available", True)) + int(values.get("label_available", True))
+    def present_outputs(cls, values: Mapping[str, Any]) -> tuple[Output, ...]:
+        present = (values.get("image_available", True), values.get("label_available", True))
+        return tuple(itertools.compress(cls.outputs, present))
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,6 +55,11 @@ class Caffe2(LmdbReader):
         *READER,
     )
     example = '>>> encoded, labels = fn.readers.caffe2(path="lmdb", random_shuffle=True, name="Reader")'
+
+    @classmethod
+    def present_outputs(cls, values: Mapping[str, Any]) -> tuple[Output, ...]:
+        present = (values.get("image_available", True), values.get("label_type", SINGLE) != NONE)
+        return tuple(itertools.compress(cls.outputs, present))
 
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:

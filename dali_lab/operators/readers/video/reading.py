@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -90,9 +91,10 @@ class VideoReading(ListReader):
         return values.get("labels") is not None or bool(values.get("file_list") or values.get("file_root"))
 
     @classmethod
-    def output_count(cls, values: Mapping[str, Any]) -> int:
+    def present_outputs(cls, values: Mapping[str, Any]) -> tuple[Output, ...]:
         numbered = (values.get("enable_frame_num") or "none") != "none"
-        return 1 + cls.has_labels(values) + numbered + bool(values.get("enable_timestamps"))
+        present = (True, cls.has_labels(values), numbered, values.get("enable_timestamps"))
+        return tuple(itertools.compress(cls.outputs, present))
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
