@@ -382,7 +382,7 @@ export function operatorsBefore(facts: Facts, target: Target): { operator: Opera
   const operator = facts.catalogue.operator(facts.document.nodes[target.node]?.op);
   const found: { operator: Operator; output: number; rank: number }[] = [];
   for (const candidate of facts.catalogue.operators) {
-    candidate.outputs.forEach((output, index) => {
+    outputsOf(candidate, undefined).forEach((output, index) => {
       if (found.some((entry) => entry.operator === candidate)) return;
       if (isArgument(target)) {
         const numeric = output.kind === 'tensor' || (output.kind === 'any' && candidate.inputs.length === 0);

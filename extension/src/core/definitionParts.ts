@@ -1,5 +1,5 @@
 /** The ports and the nodes of a definition: of one that stands open, and of one that is made of nodes. */
-import type { Catalogue } from './catalogue';
+import { outputsOf, type Catalogue } from './catalogue';
 import { inputAt, inputCount, kindOf } from './connect';
 import { inside, parameterOf } from './definitions';
 import {
@@ -174,7 +174,7 @@ export class Parts {
     for (const reference of this.document.outputs) leaving.add(bareEdge(reference));
     for (const id of this.order) {
       const node = this.document.nodes[id];
-      const count = Math.max(1, this.catalogue.operator(node?.op)?.outputs.length ?? 1);
+      const count = Math.max(1, outputsOf(this.catalogue.operator(node?.op), node).length);
       for (let output = 0; output < count; output++) {
         const reference = formatEdge({ node: id, output });
         if (leaving.has(reference) || !used.has(reference)) add(reference);

@@ -42,6 +42,15 @@ describe('a sub-graph', () => {
     expect(operator?.arguments.find(({ name }) => name === 'brightness')?.default).toBe(1.1);
   });
 
+  it('has the outputs that its nodes are asked for', () => {
+    const small = makeSubgraph(photographs(), operators, ['decode', 'resize'], 'small').document;
+    expect(small.subgraphs?.['small']?.outputs).toEqual(['resize']);
+    expect(withOf(small).operator('subgraph.small')?.outputs.map(({ name }) => name)).toEqual(['data']);
+    const asked = edits.setArgument(photographs(), 'resize', 'save_attrs', true);
+    const both = makeSubgraph(asked, operators, ['resize'], 'both').document;
+    expect(withOf(both).operator('subgraph.both')?.outputs.map(({ name }) => name)).toEqual(['data', 'sizes']);
+  });
+
   it('comes back by undo, and travels as changes', () => {
     const [before, after] = [photographs(), made()];
     expect(apply(before, diff(before, after))).toEqual(after);

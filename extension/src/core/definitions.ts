@@ -2,12 +2,13 @@
  * Definitions of sub-graphs: nodes of a document that have a name and are used like an operator. A node with the
  * operator `subgraph.NAME` is an instance.
  */
-import type {
-  ArgumentDeclaration,
-  Catalogue,
-  InputDeclaration,
-  Operator,
-  OutputDeclaration,
+import {
+  outputsOf,
+  type ArgumentDeclaration,
+  type Catalogue,
+  type InputDeclaration,
+  type Operator,
+  type OutputDeclaration,
 } from './catalogue';
 import { inputAt } from './connect';
 import {
@@ -88,7 +89,7 @@ function operatorOf(
   const names: Record<string, true> = {};
   const outputs = definition.outputs.map((reference): OutputDeclaration => {
     const { node, output } = parseEdge(reference);
-    const declared = operator(definition.nodes[node]?.op ?? '')?.outputs[output];
+    const declared = outputsOf(operator(definition.nodes[node]?.op ?? ''), definition.nodes[node])[output];
     const base = (declared?.name ?? 'output') === 'output' ? node : (declared?.name ?? node);
     const own = freeName(names, base);
     names[own] = true;
@@ -135,7 +136,7 @@ function kindInside(
   depth = 0,
 ): OutputDeclaration['kind'] {
   const entry = definition.nodes[node];
-  const kind = operator(entry?.op ?? '')?.outputs[output]?.kind ?? 'any';
+  const kind = outputsOf(operator(entry?.op ?? ''), entry)[output]?.kind ?? 'any';
   const first = entry?.inputs?.[0];
   if (kind !== 'any' || first == null || depth > 50) return kind;
   const source = parseEdge(first);

@@ -1,4 +1,5 @@
 /** Operators that come onto the canvas: from the palette, from a search, into a link. */
+import { outputsOf } from '../catalogue';
 import { canConnect, targetsOn, type Facts } from '../connect';
 import type { Device, GraphDocument, Link, OutputRef, Target, Value } from '../document';
 import type { Editor } from '../editor';
@@ -85,11 +86,11 @@ function linkNew(
     if (target) document = edits.connectAndExtend(document, options.from, target);
   }
   if (options.to) {
-    const operator = facts.catalogue.operator(document.nodes[id]?.op);
-    const output = operator?.outputs.findIndex(
+    const node = document.nodes[id];
+    const output = outputsOf(facts.catalogue.operator(node?.op), node).findIndex(
       (_, index) => canConnect({ ...facts, document }, { node: id, output: index }, options.to as Target).ok,
     );
-    if (output !== undefined && output >= 0) {
+    if (output >= 0) {
       document = edits.connect(document, { node: id, output }, options.to);
     }
   }
@@ -103,7 +104,8 @@ export function appendOperator(editor: Editor, name: string, options: { at?: Poi
   const selected = editor.selection.get().nodes;
   const last = editor.focusNode;
   if (!facts || !operator || selected.size !== 1 || last === null) return addOperator(editor, name, options);
-  const outputs = facts.catalogue.operator(facts.document.nodes[last]?.op)?.outputs.length ?? 0;
+  const before = facts.document.nodes[last];
+  const outputs = outputsOf(facts.catalogue.operator(before?.op), before).length;
   const input = operator.inputs[0];
   if (outputs === 0 || !input) return addOperator(editor, name, options);
   const from = { node: last, output: 0 };

@@ -1,5 +1,5 @@
 /** Edits of nodes: added, removed, renamed, another operator, their arguments and devices. */
-import type { Operator } from '../catalogue';
+import { outputsOf, type Operator } from '../catalogue';
 import {
   bareEdge,
   formatEdge,
@@ -195,7 +195,7 @@ export function replaceOperator(document: GraphDocument, id: string, operator: O
     arguments: pick(old.arguments, names),
     connections: pick(old.connections, tensors),
   }));
-  const outputs = Math.max(1, operator.outputs.length);
+  const outputs = Math.max(1, outputsOf(operator, replaced.nodes[id]).length);
   const cut = mapEdges(replaced, (reference) => {
     const source = parseEdge(reference);
     return source.node === id && source.output >= outputs ? null : reference;
