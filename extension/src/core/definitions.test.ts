@@ -45,10 +45,18 @@ describe('a sub-graph', () => {
   it('has the outputs that its nodes are asked for', () => {
     const small = makeSubgraph(photographs(), operators, ['decode', 'resize'], 'small').document;
     expect(small.subgraphs?.['small']?.outputs).toEqual(['resize']);
-    expect(withOf(small).operator('subgraph.small')?.outputs.map(({ name }) => name)).toEqual(['data']);
+    expect(
+      withOf(small)
+        .operator('subgraph.small')
+        ?.outputs.map(({ name }) => name),
+    ).toEqual(['data']);
     const asked = edits.setArgument(photographs(), 'resize', 'save_attrs', true);
     const both = makeSubgraph(asked, operators, ['resize'], 'both').document;
-    expect(withOf(both).operator('subgraph.both')?.outputs.map(({ name }) => name)).toEqual(['data', 'sizes']);
+    expect(
+      withOf(both)
+        .operator('subgraph.both')
+        ?.outputs.map(({ name }) => name),
+    ).toEqual(['data', 'sizes']);
   });
 
   it('comes back by undo, and travels as changes', () => {
