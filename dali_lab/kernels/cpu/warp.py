@@ -10,6 +10,7 @@ where it is blended). int-number results are rounded half away from zero and cla
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -253,7 +254,8 @@ def warp_affine(
     -----
     Equal to NVIDIA DALI, to the bit, for affine maps.
     """
-    table = np.asarray(matrices, np.float32).reshape(len(src), 6)
+    table = np.asarray(matrices, np.float32)
+    table = table.reshape(len(src), math.prod(table.shape[1:]))
     values = np.zeros((1, 1), np.float32) if fill is None else np.atleast_2d(np.asarray(fill, np.float32))
     plain = uses("vectors") and np.dtype(src_dtype) == np.dtype(dst_dtype) == np.uint8 and table.shape[1] == 6
     if plain and len(src) and (np.asarray(src_shapes)[:, 3] == 3).all() and np.asarray(linear).all():

@@ -9,6 +9,7 @@ import torch
 import dali_lab.experimental.dynamic as ndd
 from dali_lab import Pipeline, fn, pipeline_def
 from dali_lab.plugin import pytorch
+from dali_lab.schema import find_operator
 from dali_lab.schema.samples import picture
 from dali_lab.tensors import TensorListCPU
 
@@ -66,6 +67,13 @@ def test_functions_on_tensors() -> None:
         for sample in range(2):
             assert one.at(sample).tolist() == [[2 * value] * 3] * 2
             assert two.at(sample).tolist() == [[[value] * 3] * 2] * 2
+
+
+def test_the_example_runs() -> None:
+    with Pipeline(2, 2, None) as pipeline:
+        images = fn.external_source(source=lambda: [picture(9, 9)] * 2, layout="HWC")
+        pipeline.set_outputs(eval(find_operator("torch_python_function").example[4:], {"fn": fn, "images": images}))
+    assert np.array_equal(pipeline.run()[0].at(1), 255 - picture(9, 9))
 
 
 def test_memory_is_shared_in_dynamic_mode() -> None:

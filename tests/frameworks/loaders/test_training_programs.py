@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.unit.formats.test_their_programs import check_traced
 from tests.unit.pipeline.test_programs import folder, run
 from tests.unit.test_compat import check, installed
 
 __all__ = ["folder", "installed"]  # fixtures
+
+
+IMAGENET: dict[str, Any] = {
+    "batch_size": 4, "num_threads": 2, "device_id": 0, "data_dir": "/x", "crop": 224, "shard_id": 0, "num_shards": 2,
+}  # fmt: skip
+
+
+def test_programs_are_traced() -> None:
+    check_traced("classification", "training", IMAGENET, ["Reader", "images", "images_2", "mirror", "images_3"])
+    validation = {**IMAGENET, "is_training": False}
+    check_traced("classification", "training", validation, ["Reader", "images", "images_2"])
 
 
 @pytest.mark.parametrize(
