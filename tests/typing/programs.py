@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import torch
 
 import dali_lab
 import dali_lab.experimental.dynamic as ndd
@@ -95,7 +94,7 @@ def without_a_pipeline() -> None:
     small = ndd.resize(pictures, size=(224, 224), interp_type=types.INTERP_CUBIC)
     brighter = ndd.math.clamp(small * ndd.random.uniform(range=(0.8, 1.2), batch_size=small.batch_size), 0, 255)
     ndd.cast(ndd.Batch(brighter), dtype=ndd.uint8, device="cpu")
-    ndd.rotate(np.zeros((8, 8, 3), np.uint8), angle=torch.tensor(3.0))
+    ndd.rotate(np.zeros((8, 8, 3), np.uint8), angle=np.float32(3))
     ndd.paste(small, ratio=[1.0, 2.0], fill_value=0)
     ndd.cat(small, *[small, [1, 2]], axis=0)
     ndd.imread([Path("a.jpg")], device="cpu")

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.operators.decoders.image import DECODING, ENCODED, ImageDecoder, sample_files
-from dali_lab.operators.geometry.windows import SLICE, SLICING, slice_windows, within
+from dali_lab.operators.geometry.windows import BOUNDS, SLICE, SLICING, slice_windows, within
 from dali_lab.schema import Call, Case, ErrorCase, Input, register
 from dali_lab.schema.arguments import MERGED
 
@@ -26,7 +26,9 @@ class ImageSlice(ImageDecoder):
     title = "Decode and slice"
     inputs = (
         ENCODED,
-        Input("anchor", kind="tensor", doc="Start of the region, in the order of `axes`.", optional=True),
+        Input(
+            "anchor", kind="tensor", doc="Start of the region, in the order of `axes`.", optional=True, replaces=BOUNDS
+        ),
         Input("shape", kind="tensor", doc="Extent of the region.", optional=True),
     )
     arguments = (*SLICE, *DECODING, MERGED)

@@ -73,7 +73,7 @@ def test_paths_and_urls_are_told_apart(tmp_path: Path) -> None:
     assert join("s3://bucket/a", "gs://other/b") == "gs://other/b"
     assert join(str(tmp_path), "s3://bucket/b") == "s3://bucket/b"
     assert join("file:///a%20b", "50%25.png") == "/a b/50%25.png"
-    assert join("HTTPS://host/a%20b", "c d/50%.png") == "HTTPS://host/a%20b/c d/50%25.png"
+    assert join("HTTPS://host/a%20b", "c d/50%.png") == "https://host/a%20b/c d/50%25.png"
 
 
 @pytest.fixture
