@@ -162,7 +162,7 @@ def _result(operator: type[Operator]) -> tuple[str, tuple[str, ...]]:
     flags = tuple(dict.fromkeys(flag for output in operator.outputs for flag in output.when))
     outputs = [output for output in operator.outputs if not output.when]
     bases = operator.__mro__[: operator.__mro__.index(Operator)]
-    counted = any({"output_count", "count_outputs"} & vars(base).keys() for base in bases)
+    counted = any({"output_count", "count_outputs", "present_outputs"} & vars(base).keys() for base in bases)
     if counted or any(output.each for output in outputs):
         return "Any", ()
     nodes = ["DataNode"] * len(outputs)
