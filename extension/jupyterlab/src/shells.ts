@@ -3,6 +3,7 @@
  * JupyterLab's own requests ask the main shell first whether there are others.
  */
 import { KernelMessage, type Kernel } from '@jupyterlab/services';
+import { answered } from './answered';
 
 type Connection = Kernel.IKernelConnection;
 type Info = KernelMessage.IInfoReplyMsg['content'];
@@ -25,11 +26,20 @@ export function hasShells(info: Info): boolean {
 /** A new shell; null, which means the main one, where none is made in time. */
 export async function makeShell(kernel: Connection): Promise<string | null> {
   return new Promise((resolve) => {
-    setTimeout(() => resolve(null), SHELL_MS);
-    control<{ subshell_id?: string }>(kernel, 'create_subshell_request', {}).then(
-      ({ subshell_id }) => resolve(subshell_id ?? null),
-      () => resolve(null),
-    );
+    let taken = false;
+    // An answer after another one, or too late, gives a shell that nobody uses.
+    const take = (shell: string | null): void => {
+      if (taken) deleteShell(kernel, shell);
+      else resolve(shell);
+      taken = true;
+    };
+    setTimeout(() => take(null), SHELL_MS);
+    const ask = async (): Promise<void> => {
+      if (taken) return;
+      const made = await control<{ subshell_id?: string }>(kernel, 'create_subshell_request', {});
+      take(made.subshell_id ?? null);
+    };
+    answered(ask).catch(() => take(null));
   });
 }
 
