@@ -252,7 +252,7 @@ _default_pools: dict[tuple[int | None, int], ThreadPool] = {}
 def default_thread_pool(device_id: int | None = None) -> ThreadPool:
     """The threads that contexts share which have none of their own: one pool for each GPU and number of threads.
 
-    Those of other numbers stay, as other contexts may be running on them.
+    Pools of other numbers stay, as other contexts may be running on them.
     """
     with _lock:
         count = get_num_threads()

@@ -7,17 +7,12 @@ import pytest
 import torch
 
 import dali_lab.experimental.dynamic as ndd
-from dali_lab import Pipeline, fn, pipeline_def
+from dali_lab import Pipeline, fn
 from dali_lab.plugin import pytorch
 from dali_lab.schema import find_operator
 from dali_lab.schema.samples import picture
 from dali_lab.tensors import TensorListCPU
-
-
-@pipeline_def(batch_size=4, num_threads=2, device_id=None, prefetch_queue_depth=2)
-def counting() -> object:
-    images = fn.external_source(source=lambda i: np.full((4, 150, 200, 3), i, np.uint8), layout="HWC")
-    return fn.flip(images)
+from tests.unit.batch.test_buffers import counting
 
 
 def test_tensors_outlive_their_pipeline() -> None:
