@@ -2,7 +2,7 @@
 import { KernelMessage, type Kernel } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { answered } from './answered';
-import { pause } from './server';
+import { pause } from './pause';
 import { deleteShell, hasShells, kernelInfo, makeShell } from './shells';
 
 type Reply = KernelMessage.IExecuteReplyMsg;

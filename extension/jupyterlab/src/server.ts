@@ -1,5 +1,6 @@
-/** What the server says of a kernel, asked without JupyterLab's managers, which show a dialog for each failure. */
+/** Whether a kernel runs, asked of the server without JupyterLab's managers, which show a dialog for each failure. */
 import { KernelAPI, type ServerConnection } from '@jupyterlab/services';
+import { pause } from './pause';
 
 /** A server that has not answered after this time is asked again. */
 const ANSWER_MS = 10_000;
@@ -12,8 +13,4 @@ export async function hasKernel(id: string, settings?: ServerConnection.ISetting
     () => null,
   );
   return Promise.race([answer, silence]);
-}
-
-export function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

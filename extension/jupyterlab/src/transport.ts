@@ -6,7 +6,8 @@ import type { JSONObject } from '@lumino/coreutils';
 import { KernelComm } from './comm';
 import type { Bytes, ConnectionStatus, GraphDocument, Message, Transport } from './editor';
 import { load } from './loading';
-import { hasKernel, pause } from './server';
+import { pause } from './pause';
+import { hasKernel } from './server';
 
 /** Time that a connection may be broken before the canvas says so. */
 const AWAY_MS = 1500;
