@@ -28,10 +28,16 @@ def user(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     buffers.release(user)
 
 
-def resident() -> int:
-    """Bytes of this process that have pages."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * mmap.PAGESIZE
+def resident(spans: list[tuple[int, int]]) -> int:
+    """Bytes of the pages that begin in spans (address and length) and lie in memory."""
+    found = 0
+    with open("/proc/self/pagemap", "rb") as file:
+        for start, size in spans:
+            pages = range(-(-start // mmap.PAGESIZE), -(-(start + size) // mmap.PAGESIZE))
+            file.seek(pages.start * 8)
+            entries = np.frombuffer(file.read(len(pages) * 8), np.uint64)
+            found += int((entries >> np.uint64(63)).sum()) * mmap.PAGESIZE
+    return found
 
 
 def address(array: np.ndarray) -> int:
@@ -66,17 +72,17 @@ def test_free_pages_go_back_to_the_system_beyond_a_bound_and_at_the_end(
     user: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(buffers, "MOST_IDLE", 16 << 20)
-    before = resident()
     many = [buffers.buffer(8 << 20) for _ in range(16)]
+    spans = [(address(array), array.nbytes) for array in many]
     for array in many:
         array[:] = 1
-    assert resident() - before > 120 << 20
+    assert resident(spans) == 128 << 20
     kept = many[7]
     del many[:], array
     assert 0 < buffers._heap.idle() <= 16 << 20
-    assert resident() - before < 40 << 20
+    assert resident(spans) <= kept.nbytes + buffers.MOST_IDLE
     buffers.release(user)
-    assert resident() - before < 16 << 20
+    assert resident(spans) <= kept.nbytes + buffers.MOST_IDLE_UNUSED
     assert (kept == 1).all(), "neighbours of what is given back stay"
 
 
