@@ -34,12 +34,12 @@ def add(commands: Commands) -> None:
 
 
 def _docs(options: argparse.Namespace) -> int:
-    from dali_lab.model.cache_folder import cache_folder
+    from dali_lab.model.documentation import pages_folder, work_folder
     from dali_lab.model.extras import require
 
     require("docs", _NEEDED, "the documentation")
-    work = cache_folder() / "documentation"
-    pages = Path(options.output or work / "html").absolute()
+    work = work_folder()
+    pages = Path(options.output or pages_folder()).absolute()
     _copy_sources(work)
     if sys.stderr.isatty():
         print("building the documentation …", file=sys.stderr)
@@ -55,18 +55,29 @@ def _docs(options: argparse.Namespace) -> int:
 
 
 def _copy_sources(work: Path) -> None:
-    """Copy what the pages are made of to a folder that can be written; what has not changed keeps its time."""
+    """Copy what the pages are made of to a folder that can be written.
+
+    A file that has not changed keeps its time, and one that an earlier version brought and this one lacks is removed.
+    """
     here = Path(__file__).resolve()
     inside = here.parents[1] / "documentation"
     sources = inside if inside.is_dir() else here.parents[2]
+    listed = work / "sources.txt"
+    before = set(listed.read_text("utf-8").splitlines()) if listed.is_file() else set()
+    copied = set()
     for part in _PARTS:
         if not (sources / part).is_dir():
             raise DaliLabError(f"this installation has no documentation: there is no folder {sources / part}")
         for path in (sources / part).rglob("*"):
             target = work / path.relative_to(sources)
-            if path.is_file() and "_build" not in path.parts and not _is_copy(target, path):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(path, target)
+            if path.is_file() and "_build" not in path.parts:
+                copied.add(path.relative_to(sources).as_posix())
+                if not _is_copy(target, path):
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy2(path, target)
+    for name in before - copied:
+        (work / name).unlink(missing_ok=True)
+    listed.write_text("\n".join(sorted(copied)), "utf-8")
 
 
 def _is_copy(target: Path, source: Path) -> bool:
@@ -75,10 +86,12 @@ def _is_copy(target: Path, source: Path) -> bool:
 
 def _page_of(subject: str | None, pages: Path) -> str:
     """The page of an operator or of a name such as ``how-to/video``."""
+    from dali_lab.model.documentation import operator_page
+
     if subject is None:
         return "index.html"
     name = subject.removeprefix("fn.")
-    for candidate in (f"reference/operators/{name.replace('.', '_')}.html", f"{name}.html", f"{name}/index.html"):
+    for candidate in (operator_page(name), f"{name}.html", f"{name}/index.html"):
         if (pages / candidate).is_file():
             return candidate
     raise DaliLabError(f"the documentation has no page '{subject}'; `dali-lab docs` opens its first page")

@@ -8,6 +8,7 @@ from typing import Any
 
 from dali_lab.gallery.places import sample_folder
 from dali_lab.model import dtypes
+from dali_lab.model.documentation import operator_page, pages_folder
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.everyday import other_names
 from dali_lab.schema.families import COMMON, FAMILIES, find_family, palette_name
@@ -30,9 +31,17 @@ _ELEMENTS = tuple(kind.name for kind in dtypes.DALIDataType if dtypes.UINT8 <= k
 _UNLISTED = ("name", "bytes_per_sample_hint")
 
 
-def catalogue() -> CatalogueData:
-    """All registered operators that are not hidden, and their families."""
-    operators = [operator_entry(operator) for operator in all_operators().values() if not operator.hidden]
+def catalogue(documentation: str | None = None) -> CatalogueData:
+    """All registered operators that are not hidden, and their families.
+
+    Parameters
+    ----------
+    documentation
+        The address below which the host serves the pages that `dali-lab docs` built.
+    """
+    operators = [
+        operator_entry(operator, documentation) for operator in all_operators().values() if not operator.hidden
+    ]
     used = {entry.family for entry in operators}
     known = [family.name for family in FAMILIES]
     families = map(find_family, [name for name in known if name in used] + sorted(used.difference(known)))
@@ -43,8 +52,9 @@ def catalogue() -> CatalogueData:
     )
 
 
-def operator_entry(operator: type[Declaration]) -> Operator:
+def operator_entry(operator: type[Declaration], documentation: str | None = None) -> Operator:
     """One operator of the catalogue."""
+    added = not is_built_in(operator)
     return Operator(
         operator.name,
         operator.family,
@@ -56,14 +66,21 @@ def operator_entry(operator: type[Declaration]) -> Operator:
         [argument_entry(arg) for arg in operator.argument_table.values() if arg.name not in _UNLISTED and arg.listed],
         start=start_arguments(operator),
         terms=other_names("operators", operator.name),
-        added=not is_built_in(operator),
+        added=added,
         doc=inspect.cleandoc(operator.__doc__ or ""),
         random=operator.random,
         deprecated=operator.deprecated or None,
         differs=operator.differs or None,
         nvidia=None if operator.beyond_dali else f"nvidia.dali.fn.{operator.name}",
         example=inspect.cleandoc(operator.example) if operator.example else None,
+        page="" if added else _page(operator.name, documentation),
     )
+
+
+def _page(name: str, documentation: str | None) -> str | None:
+    """The address of an operator's page, if the documentation is served and has been built."""
+    page = operator_page(name)
+    return None if documentation is None or not (pages_folder() / page).is_file() else documentation + page
 
 
 def start_arguments(operator: type[Declaration]) -> dict[str, Value]:

@@ -80,6 +80,8 @@ class Workspace:
         The thread of previews.
     notices
         Notices for the next editor that connects.
+    documentation
+        The address below which the host serves the documentation; `None` where it does not.
     closed
         Whether it has ended.
     """
@@ -130,6 +132,7 @@ class Workspace:
         self._running: Token | None = None
         self._keep_at: float | None = None
         self._problems_due = False
+        self.documentation: str | None = None
         self.closed = False
         self.jobs = Jobs("dali-lab-previews")
         self._thread = threading.Thread(target=self._take_work, name="dali-lab-session", daemon=True)

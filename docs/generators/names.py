@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from dali_lab.gallery import load_gallery
+from dali_lab.model.documentation import page_name
 from dali_lab.schema.everyday import names_in
 from dali_lab.schema.registry import find_operator
 from generators.files import write_page
-from generators.operators import page_name
 
 LIBRARIES = ("torchvision", "albumentations", "keras")
 

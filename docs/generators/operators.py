@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dali_lab.gallery import Entry, load_gallery
+from dali_lab.model.documentation import page_name
 from dali_lab.model.dtypes import NamedEnum
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.everyday import other_names
@@ -35,11 +36,6 @@ def write(docs: Path) -> None:
         written.add(path.name)
     write_page(folder / "index.md", _index(operators))
     remove_others(folder, written)
-
-
-def page_name(operator: str) -> str:
-    """The name of an operator's page, without its ending."""
-    return operator.replace(".", "_")
 
 
 def _entries_by_operator() -> dict[str, list[Entry]]:

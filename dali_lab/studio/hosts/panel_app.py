@@ -27,7 +27,7 @@ from dali_lab.studio.server.http import LARGEST_MESSAGE, Server
 from dali_lab.studio.server.log import LibraryLog
 from dali_lab.studio.server.pace import pace_websockets
 from dali_lab.studio.server.policy import SecurityHeaders
-from dali_lab.studio.server.routes import editor_route, remove_unneeded_routes
+from dali_lab.studio.server.routes import DOCUMENTATION, documentation_route, editor_route, remove_unneeded_routes
 from dali_lab.studio.session import Session
 
 ICON = BUNDLE.parents[1] / "icon.svg"
@@ -66,6 +66,7 @@ class AppServer:
         self.session = session
         self.host = host
         self.access = access or Access()
+        session.documentation = f"{self.access.prefix}{DOCUMENTATION}"
         sockets = listening(host, port)
         self.port = int(sockets[0].getsockname()[1])
         self._tls = self.access.tls()
@@ -134,7 +135,7 @@ class AppServer:
             build_applications(pages, title=self._title, location=False),  # type: ignore[arg-type]
             # The door looks at hosts and origins, for pages and websockets alike.
             extra_websocket_origins=["*"],
-            extra_patterns=[editor_route()],
+            extra_patterns=[editor_route(), documentation_route()],
             secret_key=self.access.derived("sessions of pages").encode(),
             sign_sessions=True,
             # A page has the headers and cookies that its server remembers in its text, where scripts can read them.

@@ -79,7 +79,8 @@ class Operator(Wire):
 
     `terms` are other names that a search finds it by, `start` has the arguments of a new node, `nvidia` is its name in
     NVIDIA DALI: null where NVIDIA DALI lacks it, and absent for sub-graphs. One that is `added` comes from a notebook
-    or another package.
+    or another package. `page` is the address of its documentation: null where the host serves none, and absent for
+    operators that have none.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Operator(Wire):
     differs: str | None = None
     nvidia: str | None = ""
     example: str | None = None
+    page: str | None = ""
 
 
 class CatalogueData(Wire):

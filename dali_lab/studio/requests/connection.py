@@ -55,7 +55,7 @@ def restore(workspace: Workspace, request: Request, params: RestoreRequest) -> H
 @handles("catalogue", Empty)
 def catalogue(workspace: Workspace, request: Request, params: Empty) -> CatalogueData:
     """The operators."""
-    return operators.catalogue()
+    return operators.catalogue(workspace.documentation)
 
 
 @handles("select", SelectRequest)

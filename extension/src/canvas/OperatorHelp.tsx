@@ -24,6 +24,7 @@ export function OperatorHelp({ operator, brief = false }: { operator: Operator; 
       )}
       <p>{operator.summary}</p>
       {!brief && operator.doc && <Paragraphs text={operator.doc} />}
+      {!brief && operator.page !== undefined && <Page operator={operator.name} address={operator.page} />}
       <dl className="help-ports muted">
         {operator.inputs.length > 0 && (
           <>
@@ -70,6 +71,24 @@ export function OperatorHelp({ operator, brief = false }: { operator: Operator; 
         </>
       )}
     </div>
+  );
+}
+
+/** The way to the operator's page in the documentation: a link where the host serves it, else the command. */
+function Page({ operator, address }: { operator: string; address: string | null }) {
+  return address === null ? (
+    <p className="muted">
+      <Words
+        of={msg('In the documentation: %1')}
+        parts={[<code key="command">{`dali-lab docs ${operator}`}</code>]}
+      />
+    </p>
+  ) : (
+    <p>
+      <a href={address} target="_blank" rel="noopener" data-testid="help-page">
+        {t('Open its page in the documentation')}
+      </a>
+    </p>
   );
 }
 

@@ -975,7 +975,7 @@ export interface ArgumentDeclaration {
   advanced?: boolean;
 }
 
-/** An operator. `terms` are other names that a search finds it by, `start` has the arguments of a new node, `nvidia` is its name in NVIDIA DALI: null where NVIDIA DALI lacks it, and absent for sub-graphs. One that is `added` comes from a notebook or another package. */
+/** An operator. `terms` are other names that a search finds it by, `start` has the arguments of a new node, `nvidia` is its name in NVIDIA DALI: null where NVIDIA DALI lacks it, and absent for sub-graphs. One that is `added` comes from a notebook or another package. `page` is the address of its documentation: null where the host serves none, and absent for operators that have none. */
 export interface Operator {
   name: string;
   family: string;
@@ -994,6 +994,7 @@ export interface Operator {
   differs?: string | null;
   nvidia?: string | null;
   example?: string | null;
+  page?: string | null;
 }
 
 /** All operators and their families; `common` names the operators that most pipelines are made of. */

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from dali_lab.model.documentation import operator_page
+from dali_lab.studio.catalogue import catalogue
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -32,6 +35,15 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_the_web(site
     assert not [page for page in pages if loads.search(page.read_text("utf-8"))]
     for link in re.findall(r'href="(gallery/[^"#]+)"', (site / "gallery.html").read_text("utf-8")):
         assert (site / link).is_file()
+
+
+def test_every_operator_has_the_page_that_the_help_of_the_editor_opens(site: Path) -> None:
+    names = [operator.name for operator in catalogue().operators if not operator.added]
+    assert len(names) > 200
+    for name in names:
+        title = re.search(r"<title>(.*?) &#8212;", (site / operator_page(name)).read_text("utf-8"))
+        assert title is not None
+        assert title[1] == name
 
 
 def test_the_command_builds_and_finds_the_page_of_an_operator(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import pytest
 from dali_lab.cli.app import password_in
 from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.bundle import BUNDLE
+from dali_lab.studio.catalogue import catalogue
 from dali_lab.studio.server import http as server_http
 from dali_lab.studio.server.access import Access, host_names, split_host
 from dali_lab.studio.server.log import Kinds, LibraryLog
@@ -288,6 +289,34 @@ def test_the_page_may_load_nothing_but_its_own(attacker: Attacker) -> None:
     assert nonce not in attacker.ask("/", Cookie=attacker.cookie()).headers["Content-Security-Policy"]
     assert page.headers["X-Content-Type-Options"] == "nosniff"
     assert "Content-Security-Policy" in attacker.ask("/").headers
+
+
+def test_the_documentation_is_served_where_it_has_been_built(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    page = tmp_path / "dali-lab/documentation/html/reference/operators/rotate.html"
+    served = serve(session)
+    try:
+        assert {each.page for each in catalogue(session.documentation).operators if not each.added} == {None}
+        page.parent.mkdir(parents=True)
+        text = "<!doctype html><script>1</script>" + "a paragraph " * 20_000 + "<script src=x.js></script>the end"
+        page.write_text(text)
+        (tmp_path / "dali-lab/documentation/secret.txt").write_text("secret")
+        pages = {each.name: each.page for each in catalogue(session.documentation).operators}
+        assert pages["rotate"] == "/documentation/reference/operators/rotate.html"
+        assert pages["resize"] is None
+        attacker = Attacker(served)
+        assert attacker.ask(pages["rotate"]).status == 403
+        cookie = attacker.cookie()
+        for _ in range(2):
+            answer = attacker.ask(pages["rotate"], Cookie=cookie, If_Modified_Since="Fri, 01 Jan 2100 00:00:00 GMT")
+            nonce = answer.headers["Content-Security-Policy"].partition("'nonce-")[2].partition("'")[0]
+            assert answer.text == text.replace("<script", f'<script nonce="{nonce}"')
+        for path in ("../secret.txt", "%2e%2e/secret.txt", "reference/../../secret.txt", "", "reference/operators/"):
+            assert "secret" not in attacker.ask(f"/documentation/{path}", Cookie=cookie).text
+    finally:
+        served.close()
 
 
 def test_refusals_are_logged_and_do_not_fill_the_log(attacker: Attacker, caplog: pytest.LogCaptureFixture) -> None:
