@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from dali_lab import Pipeline, fn
 from dali_lab.codecs.encoding import encode_jpeg
 from dali_lab.executor.stage_run import Chunk
 from dali_lab.schema.samples import picture
+from tests.waiting import wait_until
 
 
 def _chunks() -> int:
@@ -29,10 +29,7 @@ def test_pictures_left_to_the_resize_keep_no_chunk() -> None:
     try:
         for _ in range(6):
             pipeline.run()
-        until = time.monotonic() + 300
-        while _chunks() > before + 1 and time.monotonic() < until:
-            time.sleep(0.1)
-        assert _chunks() <= before + 1  # of the batch that is ready
+        wait_until(lambda: _chunks() <= before + 1, "chunks live on beside that of the batch that is ready")
     finally:
         gc.enable()
         pipeline.close()

@@ -7,14 +7,14 @@ import gc
 import os
 import signal
 import threading
-import time
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dali_lab import Pipeline, fn
-from tests.programs import LIMIT, run_python
+from tests.programs import run_python
+from tests.waiting import wait_until
 
 
 def make(threads: int = 2, **settings: Any) -> Pipeline:
@@ -31,10 +31,7 @@ def engine_threads() -> set[threading.Thread]:
 
 def wait_for_the_end_of_others(before: set[threading.Thread]) -> None:
     """Wait until there are no threads but those from `before`, which pipelines of other tests may end meanwhile."""
-    until = time.monotonic() + LIMIT
-    while engine_threads() - before and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not engine_threads() - before
+    wait_until(lambda: not engine_threads() - before, "threads of a pipeline go on")
 
 
 def test_a_dropped_pipeline_takes_its_threads_along() -> None:
@@ -83,7 +80,7 @@ def test_a_pipeline_that_cannot_be_built_leaves_no_thread() -> None:
     drawing.close()
     with pytest.raises(ValueError, match="another pipeline"):
         other.build()
-    assert not engine_threads() - before
+    wait_for_the_end_of_others(before)
 
 
 def test_outputs_outlive_their_pipeline() -> None:
@@ -235,10 +232,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     done = run_python("-c", text, status=-signal.SIGKILL)
     pids = [int(word) for word in done.stdout.split()]
     assert len(pids) == 2
-    until = time.monotonic() + LIMIT
-    while any(_lives(pid) for pid in pids) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not any(_lives(pid) for pid in pids)
+    wait_until(lambda: not any(_lives(pid) for pid in pids), "workers live on")
 
 
 def _lives(pid: int) -> bool:

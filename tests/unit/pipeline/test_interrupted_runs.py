@@ -18,6 +18,7 @@ import pytest
 
 from dali_lab import Pipeline, fn
 from tests.programs import LIMIT
+from tests.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -46,9 +47,7 @@ def _interrupt_in(function: str, ready: Callable[[], bool]) -> None:
 
 
 def _wait_for_file(path: Path) -> None:
-    until = time.monotonic() + LIMIT
-    while not path.exists() and time.monotonic() < until:
-        time.sleep(0.01)
+    wait_until(path.exists, f"{path.name} is not made")
 
 
 def _counting(held: Callable[[int], None] = lambda index: None, *, parallel: bool = False) -> Pipeline:

@@ -16,6 +16,7 @@ lmdb = pytest.importorskip("lmdb", reason="it writes the files")
 import dali_lab  # noqa: E402
 from dali_lab.operators.readers.lmdb.index import LmdbError, find_entries  # noqa: E402
 from dali_lab.operators.readers.lmdb.messages import caffe2_messages  # noqa: E402
+from tests.files import held_files  # noqa: E402
 from tests.unit.readers.both_engines import (  # noqa: E402
     agree,
     goes_on_in_the_other,
@@ -26,6 +27,7 @@ from tests.unit.readers.both_engines import (  # noqa: E402
     travels,
 )
 from tests.unit.readers.records import datum, write_lmdb  # noqa: E402
+from tests.waiting import wait_until  # noqa: E402
 
 
 def tensors(*fields: dict[str, Any]) -> bytes:
@@ -231,22 +233,14 @@ def test_damaged_pages_are_found(caffe: str) -> None:
 
 
 def test_the_file_may_be_open_elsewhere_and_pipelines_leave_nothing(caffe: str) -> None:
-    def open_files() -> int:
-        return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
-
-    def maps() -> int:
-        path = Path("/proc/self/maps")
-        return path.read_text().count("caffe/data.mdb") if path.exists() else 0
-
     with lmdb.open(caffe, readonly=True, lock=False):
-        gc.collect()
-        before = open_files(), maps()
+        before = held_files(Path(caffe))
         for _ in range(200):
             reader = pipeline_of(dali_lab, "readers.caffe", 4, {}, path=caffe)
             assert len(reader.run()) == 2
             del reader
         gc.collect()
-        assert (open_files(), maps()) == before
+        wait_until(lambda: held_files(Path(caffe)) == before, "pipelines hold their file after their end")
 
 
 def test_checkpoints_and_graphs_go_both_ways(caffe: str, caffe2: str) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests import fuse_disk
-from tests.programs import run_python
+from tests.programs import LIMIT, run_python
 from tests.unit.readers import datasets
 
 PROGRAM = """
@@ -138,7 +138,7 @@ def test_two_processes_that_compile_at_the_same_time(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "DALI_LAB_COMPILE": "at-once"}
     running = [subprocess.Popen([sys.executable, "-c", SMALL], env=environment) for _ in range(2)]
     try:
-        assert [process.wait(timeout=300) for process in running] == [0, 0]
+        assert [process.wait(timeout=LIMIT) for process in running] == [0, 0]
     finally:
         for process in running:
             process.kill()
@@ -304,7 +304,7 @@ def test_the_signals_that_a_run_is_ended_by(place: Path) -> None:
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=LIMIT)
         assert process.returncode == -signal.SIGTERM
     finally:
         process.kill()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import textwrap
@@ -13,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ import pytest
 
 from dali_lab.executor.caching import folder_store, written_store
 from dali_lab.executor.caching.folder import parts
+from tests.programs import LIMIT
 from tests.unit.pipeline.caching.graphs import (
     COUNT,
     assert_same,
@@ -31,6 +32,7 @@ from tests.unit.pipeline.caching.graphs import (
     trained,
     validated,
 )
+from tests.waiting import wait_until
 
 
 def zeros(path: Path) -> None:
@@ -96,16 +98,15 @@ def program(root: Path, cache: Path, rest: str) -> list[str]:
     return [sys.executable, "-c", start + textwrap.dedent(rest)]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_killed_while_filling(root: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     expected = taken(make(trained, root))
     running = subprocess.Popen(program(root, cache, "while True: pipeline.run()"))
-    deadline = time.monotonic() + 120
-    while not list(cache.glob("*/*.data")) and time.monotonic() < deadline:
-        time.sleep(0.002)
-    running.send_signal(signal.SIGKILL)
-    running.wait()
+    try:
+        wait_until(lambda: list(cache.glob("*/*.data")), "nothing is kept")
+    finally:
+        running.kill()
+        running.wait()
     for _ in range(2):
         assert_same(fill(root, cache, trained), expected)
 
@@ -150,7 +151,7 @@ def test_a_pipeline_that_is_dropped_by_the_writer(root: Path, tmp_path: Path, mo
     pipeline.run()
     del pipeline
     ready.set()
-    assert ended.wait(60), "the writer waits for itself"
+    assert ended.wait(LIMIT), "the writer waits for itself"
     assert not dropped
 
 
@@ -159,16 +160,19 @@ def test_a_slow_disk(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     cache = tmp_path / "cache"
     expected = fill(root, cache)
     read = folder_store.FolderStore._fetch
-    reads = 0
+    reads, hours = 0, 0
 
     def slowly(*arguments: Any) -> Any:
-        nonlocal reads
+        nonlocal reads, hours
         reads += 1
-        time.sleep(0.2)
+        hours += 1
         return read(*arguments)
 
+    # However busy the machine is, the work has taken less than hours.
+    clock = SimpleNamespace(perf_counter=lambda: time.perf_counter() + 3600 * hours, thread_time=time.thread_time)
+    monkeypatch.setattr(written_store, "time", clock)
     monkeypatch.setattr(folder_store.FolderStore, "_fetch", slowly)
-    monkeypatch.setattr(written_store, "_PATIENCE", 0.3)
+    monkeypatch.setattr(written_store, "_PATIENCE", 3600.0)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         pipeline = make(validated, root, cache=str(cache), prefetch_queue_depth=1, num_threads=1)
@@ -185,20 +189,27 @@ def test_the_end_does_not_wait_for_a_slow_disk(root: Path, tmp_path: Path, monke
     """What a slow disk has not taken when the pipeline is closed is kept in a later run."""
     cache = tmp_path / "cache"
     expected = taken(make(trained, root))
-    written, closing = threading.Event(), threading.Event()
-    write = folder_store.FolderStore._write
+    begun, written, go = threading.Event(), threading.Event(), threading.Event()
+    write, await_writer = folder_store.FolderStore._write, folder_store.FolderStore._await_writer
 
     def slowly(self: Any, item: Any) -> None:
-        closing.wait()
+        begun.set()
+        go.wait()
         write(self, item)
         written.set()
 
+    def awaited(self: Any, seconds: float | None = None) -> None:
+        if seconds is None:  # the disk has had its last seconds
+            go.set()
+        await_writer(self, seconds)
+
     with monkeypatch.context() as patch:
         patch.setattr(folder_store.FolderStore, "_write", slowly)
-        patch.setattr(written_store, "_LAST", 0.2)
+        patch.setattr(folder_store.FolderStore, "_await_writer", awaited)
+        patch.setattr(written_store, "_LAST", 0.01)
         pipeline = make(trained, root, cache=str(cache), cache_at="image_random_crop")
         assert_same(taken(pipeline), expected)
-        threading.Timer(0.5, closing.set).start()
+        assert begun.wait(LIMIT)
         pipeline.close()
     assert written.is_set(), "what was being written is finished"
     (part,) = parts(cache)
