@@ -13,7 +13,7 @@ import pytest
 
 from tests.gpu import wheels
 from tests.gpu.conftest import note_if_lost
-from tests.programs import run_python
+from tests.programs import LIMIT, run_python
 
 SCRIPT = Path(__file__).with_name("on_a_gpu.sh")
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None or os.name != "posix", reason="needs bash")
@@ -97,7 +97,7 @@ def _script(machine: Path, *parts: str, **settings: str) -> tuple[int, str, Path
     results = machine.parent / "results"
     environment = {**os.environ, **settings, "PATH": f"{machine}:{os.environ['PATH']}", "STORE": str(machine / "store")}
     done = subprocess.run(
-        ["bash", str(SCRIPT), str(results), *parts], env=environment, capture_output=True, text=True, timeout=120
+        ["bash", str(SCRIPT), str(results), *parts], env=environment, capture_output=True, text=True, timeout=LIMIT
     )
     return done.returncode, (results / "summary.txt").read_text(), results
 

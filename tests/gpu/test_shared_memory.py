@@ -15,6 +15,7 @@ from dali_lab.kernels.cuda import host
 from dali_lab.kernels.cuda.audio import SPECTRUM
 from dali_lab.kernels.cuda.convolve import CONVOLVE_PLANE
 from dali_lab.kernels.cuda.kernel import HERE, Variant
+from tests.programs import LIMIT
 
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("g++", "clang++", "c++"))), reason="the emulated device needs a C++ compiler"
@@ -112,7 +113,7 @@ def _races(tmp_path: Path, text: str, data: str, call: str) -> subprocess.Comple
     if made.returncode and "tsan" in made.stderr:
         pytest.skip("the compiler has no ThreadSanitizer")
     assert made.returncode == 0, made.stderr[:2000]
-    return subprocess.run([str(program)], capture_output=True, text=True, timeout=300)
+    return subprocess.run([str(program)], capture_output=True, text=True, timeout=LIMIT)
 
 
 @pytest.mark.parametrize(

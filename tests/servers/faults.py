@@ -25,6 +25,8 @@ class Proxy:
         Its URL.
     delay
         Seconds before each answer.
+    together
+        Requests that must be under way at the same time before the first of them is answered.
     fault
         What goes wrong.
     requests
@@ -39,6 +41,7 @@ class Proxy:
 
     address: str = ""
     delay: float = 0.0
+    together: int = 0
     fault: Fault = lambda method, path: None
     requests: list[tuple[str, str]] = field(default_factory=list)
     connections: int = 0
@@ -61,6 +64,8 @@ class Proxy:
                 try:
                     if self.delay:
                         await asyncio.sleep(self.delay)
+                    while self.most < self.together:
+                        await asyncio.sleep(0.01)
                     fault = self.fault(method, path)
                     if fault == "hang":
                         await asyncio.sleep(3600)

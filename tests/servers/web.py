@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,11 +27,21 @@ http {{
 """
 
 
-def free_port() -> int:
-    """A port that nothing listens at."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+def quiet_port() -> int:
+    """A free port below those that the system hands out: other programs take theirs from there at any moment."""
+    for port in random.sample(range(20_000, 32_000), 200):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("there is no free port")
+
+
+@contextmanager
+def dead_address() -> Iterator[str]:
+    """The address of a port at which nothing listens, and which no other program gets."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 @contextmanager
@@ -38,7 +51,7 @@ def web_server(root: Path) -> Iterator[str]:
     if program is None:
         pytest.skip("nginx is not installed")
     with tempfile.TemporaryDirectory() as home:
-        port = free_port()
+        port = quiet_port()
         settings = Path(home, "settings")
         settings.write_text(_SETTINGS.format(home=home, port=port, root=root))
         server = subprocess.Popen([program, "-p", home, "-c", str(settings)], stderr=subprocess.PIPE)
@@ -48,6 +61,7 @@ def web_server(root: Path) -> Iterator[str]:
                     if tried.connect_ex(("127.0.0.1", port)) == 0:
                         break
                 assert server.poll() is None, server.stderr and server.stderr.read().decode()
+                time.sleep(0.01)
             yield f"http://127.0.0.1:{port}"
         finally:
             server.kill()

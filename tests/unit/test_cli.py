@@ -20,7 +20,7 @@ from dali_lab import cli
 from dali_lab.cli.progress import summary_line
 from dali_lab.gallery.places import built_in_folder
 from dali_lab.schema.samples import picture
-from tests.programs import run_python
+from tests.programs import LIMIT, run_python
 
 ROOT = Path(__file__).parents[2]
 
@@ -258,20 +258,20 @@ def test_app_serves_prints_its_address_and_ends_cleanly(graph: Path, tmp_path: P
     )
     try:
         assert process.stdout is not None
-        last = threading.Timer(180, process.kill)
+        last = threading.Timer(LIMIT, process.kill)
         last.start()
         line = process.stdout.readline()
         last.cancel()
         found = re.search(r"(http://127\.0\.0\.1:\d+/)\?token=\S{32}", line)
         assert found is not None, f"it said {line!r}"
         keeps_cookies = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        keeps_cookies.open(found[0], timeout=120).close()
-        with keeps_cookies.open(found[1], timeout=120) as page:
+        keeps_cookies.open(found[0], timeout=LIMIT).close()
+        with keeps_cookies.open(found[1], timeout=LIMIT) as page:
             text = page.read().decode()
         assert "<title>DALI Lab</title>" in text
         assert "cdn." not in text
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=120)
+        _, error = process.communicate(timeout=LIMIT)
     finally:
         process.kill()
     assert process.returncode == 0, error

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import random
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.frameworks.browser.conftest import PATIENCE, Tab
+from tests.servers.web import quiet_port
 
 ROOT = Path(__file__).parents[3]
 EXTENSION = ROOT / "dali_lab" / "labextension"
@@ -151,15 +149,6 @@ class Lab:
         self.stop()
         for process in self._ended:
             process.wait()
-
-
-def quiet_port() -> int:
-    """A free port below those that the system hands out: kernels and clients take theirs from there at any moment."""
-    for port in random.sample(range(20_000, 32_000), 200):
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-    raise AssertionError("there is no free port")
 
 
 @contextmanager

@@ -18,7 +18,7 @@ def test_a_sub_graph_is_made_used_again_opened_and_exported(tab: Tab, app: App) 
     def document() -> Any:
         return app.session.store.document
 
-    before, pixels = document(), tab.pixels("normalize")
+    before, pixels = document(), tab.wait_for_pixels("normalize", bool)
     tab.choose("rotate")
     tab.choose("brightness_contrast", more=True)
     page.keyboard.press("ControlOrMeta+Shift+U")
@@ -26,7 +26,7 @@ def test_a_sub_graph_is_made_used_again_opened_and_exported(tab: Tab, app: App) 
     tab.still()
     assert sorted(node_names(tab)) == ["angle", "augment", "decode", "normalize", "reader", "resize"]
     # It has its own arguments and picture, and nothing after it has changed.
-    assert tab.pixels("normalize") == pixels and tab.pixels("augment")
+    assert tab.wait_for_pixels("normalize", bool) == pixels and tab.wait_for_pixels("augment", bool)
     assert tab.node("augment").locator('[data-argument="brightness"]').count() == 1
     # Another use, from the palette.
     tab.choose("resize")
@@ -35,7 +35,7 @@ def test_a_sub_graph_is_made_used_again_opened_and_exported(tab: Tab, app: App) 
     tab.still()
     assert document()["nodes"]["augment_2"]["inputs"] == ["resize"]
     # Opened in place, what is changed inside changes all uses.
-    second = tab.wait_for_pixels("augment_2", lambda found: bool(found))
+    second = tab.wait_for_pixels("augment_2", bool)
     tab.fit()
     tab.node("augment").locator('[data-action="open-subgraph"]').click()
     tab.node("brightness_contrast").wait_for()
@@ -53,7 +53,7 @@ def test_a_sub_graph_is_made_used_again_opened_and_exported(tab: Tab, app: App) 
     tab.still()
     assert list(document()["subgraphs"]["augment"]["nodes"]) == ["rotate", "brightness_contrast", "flip"]
     assert document()["subgraphs"]["augment"]["outputs"] == ["brightness_contrast", "flip"]
-    assert tab.pixels("augment_2") == second  # a branch beside the first output
+    assert tab.wait_for_pixels("augment_2", bool) == second  # a branch beside the first output
     # The program has it as a function.
     page.get_by_role("button", name="Export").first.click()
     program = tab.dialog("export").get_by_test_id("export-text")

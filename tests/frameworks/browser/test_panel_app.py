@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +14,6 @@ import numpy as np
 import pytest
 
 from tests.frameworks.browser.conftest import App, Tab
-from tests.frameworks.browser.lab import quiet_port
 
 NODES = ["reader", "decode", "resize", "rotate", "brightness_contrast", "normalize"]
 
@@ -75,7 +73,6 @@ def test_pictures_at_every_node(tab: Tab) -> None:
 
 
 PAGE = """
-import sys
 import panel as pn
 import dali_lab
 from dali_lab.gallery.samples import photographs
@@ -83,18 +80,20 @@ from dali_lab.studio.document.starts import first_pipeline
 from dali_lab.formats.json import graph_file as json_file
 
 editor = dali_lab.edit(json_file.from_document(first_pipeline(photographs())), height=420)
-pn.serve(lambda: pn.Row(editor), port=int(sys.argv[1]), address="127.0.0.1", show=False, verbose=False)
+server = pn.serve(lambda: pn.Row(editor), port=0, address="127.0.0.1", show=False, verbose=False, start=False)
+server.start()
+print(server.port, flush=True)
+server.io_loop.start()
 """
 
 
 def test_the_editor_of_a_notebook_is_a_part_of_a_panel_page(browser: Any) -> None:
-    port = quiet_port()
-    server = subprocess.Popen([sys.executable, "-c", PAGE, str(port)])
+    server = subprocess.Popen([sys.executable, "-c", PAGE], stdout=subprocess.PIPE, text=True)
     context = browser.new_context()
     tab = Tab(context.new_page())
     try:
-        tab.wait(lambda: answers(port), "the server does not answer")
-        tab.page.goto(f"http://127.0.0.1:{port}/")
+        assert server.stdout is not None
+        tab.page.goto(f"http://127.0.0.1:{int(server.stdout.readline())}/")
         tab.wait_for_pixels("normalize", lambda pixels: np.std(pixels) > 10)
         tab.still()
         tab.choose("rotate")
@@ -105,13 +104,7 @@ def test_the_editor_of_a_notebook_is_a_part_of_a_panel_page(browser: Any) -> Non
     finally:
         context.close()
         server.kill()
-        server.wait()
-
-
-def answers(port: int) -> bool:
-    """Whether something listens on a port of this machine."""
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        server.communicate()
 
 
 def test_slider_moves_pixels_and_undo_brings_them_back(tab: Tab) -> None:
@@ -127,7 +120,7 @@ def test_slider_moves_pixels_and_undo_brings_them_back(tab: Tab) -> None:
     tab.page.mouse.up()
     after = tab.wait_for_pixels("brightness_contrast", lambda pixels: np.mean(pixels) < np.mean(before) - 5)
     assert np.mean(after) < np.mean(before)
-    decoded = tab.pixels("decode")
+    decoded = tab.wait_for_pixels("decode", bool)
     tab.page.locator('[data-command="undo"]').click()
     tab.wait_for_pixels("brightness_contrast", lambda pixels: pixels == before)
     assert tab.pixels("decode") == decoded

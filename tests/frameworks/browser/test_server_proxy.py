@@ -19,7 +19,7 @@ from dali_lab.studio.document.recovery import Recovery
 from dali_lab.studio.hosts.application import start_session
 from dali_lab.studio.server.access import Access
 from tests.frameworks.browser.conftest import PATIENCE, Tab
-from tests.frameworks.browser.lab import quiet_port
+from tests.servers.web import quiet_port
 
 if TYPE_CHECKING:
     from dali_lab.studio.hosts.panel_app import AppServer
@@ -60,7 +60,7 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}/user/me"
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(PATIENCE)
 
 
 @pytest.fixture(params=["proxy", "proxy/absolute"])

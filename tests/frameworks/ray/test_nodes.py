@@ -34,13 +34,15 @@ def cluster() -> Iterator[Cluster]:
 
 
 def end_workers(cluster: Cluster) -> None:
-    """Kill the processes in which one node runs its tasks."""
-    node = next(iter(cluster.worker_nodes))
-    workers = psutil.Process(node.all_processes["raylet"][0].process.pid).children()
-    ended = [worker for worker in workers if worker.name().startswith("ray::")]
-    assert ended
-    for worker in ended:
-        os.kill(worker.pid, signal.SIGKILL)
+    """Kill the processes in which one node runs its tasks; the other may not have begun."""
+    for node in cluster.worker_nodes:
+        workers = psutil.Process(node.all_processes["raylet"][0].process.pid).children()
+        ended = [worker for worker in workers if worker.name().startswith("ray::")]
+        for worker in ended:
+            os.kill(worker.pid, signal.SIGKILL)
+        if ended:
+            return
+    pytest.fail("no node runs tasks")
 
 
 @pytest.mark.parametrize("dies", ["process", "node"])

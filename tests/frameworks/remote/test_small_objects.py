@@ -21,7 +21,7 @@ from dali_lab.io.remote.store import Info
 from tests.servers.faults import proxy
 from tests.servers.made_up import made_up
 from tests.servers.s3 import S3
-from tests.servers.web import free_port
+from tests.servers.web import dead_address
 
 pytest.importorskip("pycurl")
 
@@ -74,9 +74,10 @@ def test_objects_and_versions_are_those_of_the_library(server: S3, monkeypatch: 
 
 
 def test_a_dead_server_is_left_alone() -> None:
-    dead = SmallObjects(f"http://127.0.0.1:{free_port()}", "/", None, 30.0, 1 << 20)
-    assert dict(dead.read(["key"] * 9, threading.Semaphore(9))) == dict.fromkeys(range(9))
-    assert not dead._takes("key")
+    with dead_address() as address:
+        dead = SmallObjects(address, "/", None, 30.0, 1 << 20)
+        assert dict(dead.read(["key"] * 9, threading.Semaphore(9))) == dict.fromkeys(range(9))
+        assert not dead._takes("key")
 
 
 def test_connections_are_used_again() -> None:

@@ -19,6 +19,7 @@ from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OperatorError, SampleError
 from dali_lab.schema import Call
+from tests.programs import LIMIT
 from tests.unit.executor.stages import SOURCE, Function, chain, failing, numbers, same, step
 
 OUT = Edge("last")
@@ -218,7 +219,7 @@ def test_it_is_done_once_however_many_threads_there_are(threads: int) -> None:
         done.release()
 
     ChunkRunner(pool, threads, Calls({}), size=1).start(run, chain(step("last")), 64, end)
-    assert done.acquire(timeout=60)
+    assert done.acquire(timeout=LIMIT)
     pool.close()
     assert not done.acquire(blocking=False)
     assert run.values[OUT].stacked()[:, 0].tolist() == list(range(64))

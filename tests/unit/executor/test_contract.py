@@ -20,6 +20,7 @@ from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OperatorError, SampleError
 from dali_lab.schema import Call
+from tests.programs import LIMIT
 from tests.unit.executor.stages import SOURCE, FunctionStep, chain, failing, numbers, plan, same, step
 
 OUT = Edge("last")
@@ -63,7 +64,7 @@ def test_what_was_drawn_is_counted_in_the_order_of_batches(engines: list[Engine]
 
     engine = made(engines, two_stages(drawing, drawing), chunk=1)
     runs = submitted(engine, 5)
-    assert all(run.wait(60) for run in runs)
+    assert all(run.wait(LIMIT) for run in runs)
     assert seen == {i: {i * COUNT} for i in range(5)}
     assert runs[2].drawn_after == {"first": 3 * COUNT, "last": 3 * COUNT}
 
@@ -77,7 +78,7 @@ def test_an_operator_in_order_sees_one_batch_after_the_other(engines: list[Engin
         return same(call, data)
 
     engine = made(engines, two_stages(slow_at_first, in_order=True), chunk=COUNT)
-    assert all(run.wait(60) for run in submitted(engine, 4))
+    assert all(run.wait(LIMIT) for run in submitted(engine, 4))
     assert order == [0, 1, 2, 3]
 
 
@@ -85,7 +86,7 @@ def test_a_batch_is_finished_before_its_callback_is_called_once(engines: list[En
     told: list[bool] = []
     engine = made(engines, two_stages())
     (run,) = submitted(engine, callback=lambda run: told.append(run.finished.is_set()))
-    run.wait(60)
+    run.wait(LIMIT)
     engine.close()
     assert told == [True]
 
@@ -102,7 +103,7 @@ def test_other_chunks_end_the_stage_and_no_further_stage_is_entered(engines: lis
 
     engine = made(engines, two_stages(failing(1, 3), noting), chunk=1)
     (run,) = submitted(engine)
-    assert run.wait(60)
+    assert run.wait(LIMIT)
     assert sorted(failure[1] for failure in run.failures) == [1, 3]
     assert not entered and engine.drawn["first"] == COUNT and engine.drawn["last"] == 0
 
@@ -115,13 +116,13 @@ def test_the_failure_of_the_first_sample_is_raised_whichever_came_first(engines:
             later.set()
             raise call.problem("too late", sample=0)
         if call.start == 1:
-            later.wait(60)
+            later.wait(LIMIT)
             raise call.problem("bad", sample=0)
         return same(call, data)
 
     engine = made(engines, two_stages(last_sample_first), chunk=1)
     (run,) = submitted(engine)
-    run.wait(60)
+    run.wait(LIMIT)
     with pytest.raises(SampleError, match=r"node 'first'\), sample 1: bad\n  file: 1.txt\n  placed at: first.py:1"):
         run.outputs()
 
@@ -136,10 +137,10 @@ def test_a_function_that_would_end_the_program_ends_no_thread(engines: list[Engi
     engine = made(engines, two_stages(*([same, leaving] if whole else [leaving, same])), chunk=1)
     *ended, last = submitted(engine, 5)
     for run in ended:
-        assert run.wait(60)
+        assert run.wait(LIMIT)
         with pytest.raises(OperatorError, match="SystemExit: 3"):
             run.outputs()
-    assert last.wait(60) and len(last.outputs()[0]) == COUNT
+    assert last.wait(LIMIT) and len(last.outputs()[0]) == COUNT
 
 
 def test_an_interrupted_caller_that_runs_the_tasks_itself_is_told(engines: list[Engine]) -> None:
@@ -162,12 +163,12 @@ def test_batches_before_and_after_a_failure_run(engines: list[Engine]) -> None:
 
     engine = made(engines, two_stages(second_batch))
     before, failed, after = submitted(engine, 3)
-    assert after.wait(60) and before.outputs()[0].stacked()[:, 0].tolist() == [0, 1, 2, 3]
+    assert after.wait(LIMIT) and before.outputs()[0].stacked()[:, 0].tolist() == [0, 1, 2, 3]
     with pytest.raises(OperatorError, match="this one"):
         failed.outputs()
     assert len(after.outputs()[0]) == COUNT
     (new,) = submitted(engine)
-    assert new.wait(60) and len(new.outputs()[0]) == COUNT
+    assert new.wait(LIMIT) and len(new.outputs()[0]) == COUNT
     assert engine.drawn == {"first": 4 * COUNT, "last": 3 * COUNT}
 
 
@@ -177,7 +178,7 @@ def test_chunks_that_differ_are_a_failure_of_their_node(engines: list[Engine]) -
 
     engine = made(engines, two_stages(mixed), chunk=2)
     (run,) = submitted(engine)
-    run.wait(60)
+    run.wait(LIMIT)
     with pytest.raises(SampleError, match=r"node 'first'.*sample 2"):
         run.outputs()
 
@@ -194,7 +195,7 @@ def test_with_keep_going_all_stages_run_on_the_samples_that_are_there(engines: l
     )
     engine = made(engines, planned, chunk=1, keep_going=True)
     (run,) = submitted(engine)
-    run.wait(60)
+    run.wait(LIMIT)
     assert run.values[OUT].stacked()[:, 0].tolist() == [0, 1, 3] and run.missing[OUT] == {2}
     assert len(run.values[Edge("aside")]) == COUNT
     assert [(node, start) for node, start, *_ in run.failures] == [("first", 2)]
@@ -208,16 +209,16 @@ def test_a_cancelled_batch_says_so_unless_something_failed_before(engines: list[
 
     def held(call: Call, data: Batch) -> Batch:
         begun.set()
-        go.wait(60)
+        go.wait(LIMIT)
         return same(call, data)
 
     engine = made(engines, two_stages(held), chunk=COUNT)
     (run,) = submitted(engine)
-    assert begun.wait(60)
+    assert begun.wait(LIMIT)
     run.cancel()
     assert not run.wait(0.05)  # not before its call has returned
     go.set()
-    assert run.wait(60)
+    assert run.wait(LIMIT)
     with pytest.raises(Cancelled):
         run.outputs()
     assert engine.drawn["last"] == 0
@@ -228,13 +229,13 @@ def test_closing_finishes_all_batches_and_closes_operators_when_no_thread_runs_t
 
     def held(call: Call, data: Batch) -> Batch:
         begun.set()
-        go.wait(60)
+        go.wait(LIMIT)
         return same(call, data)
 
     planned = two_stages(held)
     engine = Engine(planned, 1, {}, chunk=COUNT)
     runs = submitted(engine, 3)
-    assert begun.wait(60)
+    assert begun.wait(LIMIT)
     engine.close(0.05)
     assert all(run.finished.is_set() for run in runs)
     for run in runs:
@@ -256,7 +257,7 @@ def test_closing_finishes_all_batches_and_closes_operators_when_no_thread_runs_t
 def test_an_engine_goes_at_once_when_it_is_dropped(engines: list[Engine]) -> None:
     engine = Engine(two_stages(), 1, {}, memory=True)
     (run,) = submitted(engine)
-    assert run.wait(60)
+    assert run.wait(LIMIT)
     engine.close()
     gone = weakref.ref(engine)
     gc.disable()

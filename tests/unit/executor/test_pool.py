@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from dali_lab.executor.pool import ThreadPool
+from tests.programs import LIMIT
 
 
 def test_a_closed_pool_drops_what_its_own_threads_submit() -> None:
@@ -16,15 +17,15 @@ def test_a_closed_pool_drops_what_its_own_threads_submit() -> None:
 
     def task() -> None:
         began.set()
-        closed.wait(300)
+        closed.wait(LIMIT)
         pool.submit((0,), lambda: ran.append(1))
         through.set()
 
     pool.submit((0,), task)
-    assert began.wait(300)
+    assert began.wait(LIMIT)
     assert not pool.close(0)
     closed.set()
-    assert through.wait(300), "the task was interrupted"
+    assert through.wait(LIMIT), "the task was interrupted"
     assert pool.close()
     assert not ran
 

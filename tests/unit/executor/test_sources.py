@@ -16,6 +16,7 @@ from dali_lab.graph.graph import Node
 from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import ArgumentError, OperatorError
 from dali_lab.schema.source import Source
+from tests.programs import LIMIT
 
 
 def opened(op: str = "external_source", seed: int = 1, **arguments: Any) -> Source:
@@ -58,7 +59,7 @@ def test_whoever_waits_for_a_batch_ends_when_the_source_is_closed() -> None:
     thread = threading.Thread(target=wait)
     thread.start()
     source.close()
-    thread.join(60)
+    thread.join(LIMIT)
     assert not thread.is_alive() and "closed while an input waited" in str(raised[0])
 
 

@@ -19,6 +19,7 @@ from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.passes import optimized
 from dali_lab.kernels.cpu import decode_resize, resample_planes
 from dali_lab.schema.samples import picture
+from tests.programs import LIMIT
 
 Array = np.ndarray[Any, Any]
 Definition = Callable[[Any], Any]
@@ -156,7 +157,7 @@ def test_threads_that_share_a_chunk_make_the_same(monkeypatch: pytest.MonkeyPatc
                 begun.set()
 
         def after_another() -> None:
-            helped.append(begun.wait(60))
+            helped.append(begun.wait(LIMIT))
             work()
 
         return share(pool, after_another, noted)

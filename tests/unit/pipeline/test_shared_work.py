@@ -12,6 +12,7 @@ from dali_lab.executor.pace import Effort, Pace
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.kernels.cpu.machine.instructions import take
 from dali_lab.kernels.cpu.memory import kernel
+from tests.programs import LIMIT
 
 
 @kernel
@@ -46,7 +47,7 @@ def in_pool(pool: ThreadPool, task: Any) -> Any:
         done.set()
 
     pool.submit((0,), run)
-    assert done.wait(60)
+    assert done.wait(LIMIT)
     if isinstance(result[0], Exception):
         raise result[0]
     return result[0]
@@ -54,7 +55,7 @@ def in_pool(pool: ThreadPool, task: Any) -> Any:
 
 def test_idle_threads_help_until_nothing_is_left() -> None:
     pool = ThreadPool(3)
-    both, helpers, calls = threading.Barrier(3, timeout=60), set(), []
+    both, helpers, calls = threading.Barrier(3, timeout=LIMIT), set(), []
 
     def part() -> bool:
         helpers.add(threading.get_ident())
@@ -82,7 +83,7 @@ def test_the_owner_waits_for_those_that_help() -> None:
         return False
 
     try:
-        in_pool(pool, lambda: pool.share(lambda: begun.wait(60), part))
+        in_pool(pool, lambda: pool.share(lambda: begun.wait(LIMIT), part))
         assert ended == [1]
     finally:
         pool.close()
@@ -98,14 +99,14 @@ def test_tasks_come_before_help() -> None:
         return False
 
     def work() -> None:
-        done.wait(60)
+        done.wait(LIMIT)
 
     try:
         with pool._ready:
             pool._queue.append(((1,), -2, lambda: (pool.share(work, part), None)[1]))
             pool._queue.append(((2,), -1, lambda: order.append("task")))
             pool._ready.notify_all()
-        assert done.wait(60)
+        assert done.wait(LIMIT)
         assert order[0] == "task"
     finally:
         pool.close()
@@ -121,7 +122,7 @@ def test_what_a_helper_raises_is_raised() -> None:
 
     try:
         with pytest.raises(ValueError, match="of the helper"):
-            in_pool(pool, lambda: pool.share(lambda: begun.wait(60), part))
+            in_pool(pool, lambda: pool.share(lambda: begun.wait(LIMIT), part))
     finally:
         pool.close()
 

@@ -12,6 +12,7 @@ import pytest
 from dali_lab.studio.preview import delivery
 from dali_lab.studio.protocol.connections import Notice
 from dali_lab.studio.session import Session
+from tests.programs import LIMIT
 from tests.unit.studio.conftest import Client, document
 
 Json = dict[str, Any]
@@ -71,8 +72,8 @@ def test_a_ping_tells_what_is_not_answered_yet(session: Session) -> None:
     editor = Client(session)
     others = Client(session, "others")
     begun, go = threading.Event(), threading.Event()
-    session.jobs.put(lambda: (begun.set(), go.wait(60)))
-    begun.wait(60)
+    session.jobs.put(lambda: (begun.set(), go.wait(LIMIT)))
+    begun.wait(LIMIT)
     late = editor.send("sweep", node="decode", argument="output_type", values=["RGB", "GRAY"], run=7)
     editor.send("nothing that is known")
     assert editor.call("ping") == {"waiting": [late]}
@@ -105,13 +106,13 @@ def test_pictures_that_take_long_hold_up_no_other_node(
 
     def slow(result: Any, output: int, evaluation: Any, *rest: Any) -> Any:
         if result is evaluation.results.get("decode"):
-            assert go.wait(60)
+            assert go.wait(LIMIT)
         return rendered(result, output, evaluation, *rest)
 
     monkeypatch.setattr(session.renderer, "rendered", slow)
     editor = Client(session)
     run = editor.start()
-    assert editor.event("preview.node", timeout=60)["node"] == "reader"
+    assert editor.event("preview.node", timeout=LIMIT)["node"] == "reader"
     go.set()
     assert editor.finish(run)["decode"]["outputs"]
 
@@ -119,7 +120,7 @@ def test_pictures_that_take_long_hold_up_no_other_node(
 def test_the_last_node_comes_first(
     folder: Path, open_session: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery, "_TOGETHER", 60.0)
+    monkeypatch.setattr(delivery, "_TOGETHER", LIMIT)
     steps = {
         "flip": {"op": "flip", "inputs": ["decode"]},
         "again": {"op": "flip", "inputs": ["flip"]},
@@ -132,7 +133,7 @@ def test_the_last_node_comes_first(
     run = editor.start(focus=[{"node": "decode", "output": 0}])
     told = []
     while len(told) < 3:
-        told.append(editor.event("preview.node", timeout=60)["node"])
+        told.append(editor.event("preview.node", timeout=LIMIT)["node"])
     assert told == ["again", "decode", "flip"]
-    assert editor.event("preview.focus", timeout=60)["images"]
+    assert editor.event("preview.focus", timeout=LIMIT)["images"]
     assert editor.finish(run)[""]["status"] == "done"

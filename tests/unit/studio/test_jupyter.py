@@ -12,7 +12,7 @@ import pytest
 
 from dali_lab.studio.document.graph_document import empty_document
 from dali_lab.studio.hosts import jupyter
-from tests.programs import run_python
+from tests.programs import LIMIT, run_python
 
 Json = dict[str, Any]
 
@@ -37,7 +37,7 @@ class Comm:
     def call(self, method: str, **params: Any) -> Json:
         self.take({"content": {"data": {"kind": "request", "id": "editor-1", "method": method, "params": params}}})
         while True:
-            message, _ = self.sent.get(timeout=300)
+            message, _ = self.sent.get(timeout=LIMIT)
             if message["kind"] == "response":
                 return message
 
@@ -95,7 +95,7 @@ def test_closing_ends_the_session(opened: Any) -> None:
     comm, connection = opened(document=document())
     comm.end({})
     for thread in (connection.session._thread, connection.session.jobs._thread):
-        thread.join(60)
+        thread.join(LIMIT)
         assert not thread.is_alive()
     connection.close()
 

@@ -12,6 +12,7 @@ import pytest
 from tornado.ioloop import IOLoop
 
 from dali_lab.studio.session import Session
+from tests.programs import LIMIT
 
 SENDERS, MESSAGES = 4, 100
 
@@ -33,7 +34,7 @@ class Page:
         ready = threading.Event()
         self._thread = threading.Thread(target=self._serve, args=(ready,), daemon=True)
         self._thread.start()
-        assert ready.wait(60)
+        assert ready.wait(LIMIT)
         application = SimpleNamespace(io_loop=self._loop)
         request = SimpleNamespace(arguments={}, headers={}, cookies={})
         context = SimpleNamespace(
@@ -71,7 +72,7 @@ class Page:
 
     def close(self) -> None:
         self._loop.add_callback(self._loop.stop)
-        self._thread.join(60)
+        self._thread.join(LIMIT)
 
 
 def test_messages_from_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +97,7 @@ def test_messages_from_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         threads = [threading.Thread(target=send, args=(sender,)) for sender in range(SENDERS)]
         for thread in threads:
             thread.start()
-        assert page.complete.wait(60), f"{len(page.heard)} of {SENDERS * MESSAGES} messages came"
+        assert page.complete.wait(LIMIT), f"{len(page.heard)} of {SENDERS * MESSAGES} messages came"
     finally:
         page.close()
         session.close()
@@ -122,7 +123,7 @@ def test_what_comes_before_pictures_goes_with_them(monkeypatch: pytest.MonkeyPat
             page.document.add_root(editor.get_root(page.document))
         request = {"kind": "request", "id": "a-1", "method": "preview", "params": {"run": 1}}
         editor._handle_msg({"pane": 0, "messages": json.dumps([request])})
-        assert page.complete.wait(60)
+        assert page.complete.wait(LIMIT)
     finally:
         page.close()
         session.close()
