@@ -74,7 +74,7 @@ class WrittenStore(Store):
         self._told: set[str] = set()
         self._reading, self._read_bytes = 0.0, 0
         self._made, self._made_bytes = 0.0, 0
-        self._cost = RecentCost()
+        self._cost, self._writing = RecentCost(), 0.0
 
     @property
     def takes_more(self) -> bool:
@@ -82,7 +82,7 @@ class WrittenStore(Store):
 
     @property
     def writing(self) -> float:
-        return self._cost.seconds
+        return self._writing
 
     @abstractmethod
     def _look(self) -> None:
@@ -210,6 +210,7 @@ class WrittenStore(Store):
                     if len(new.rows):
                         self._write(new)
                         self._cost.note(len(item.rows), time.thread_time() - began)
+                        self._writing = self._cost.seconds
             except OSError as error:
                 self._give_up(error)
             except Exception as error:  # whatever it is, it must not end training

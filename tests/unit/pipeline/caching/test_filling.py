@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 from dali_lab import fn, types
-from dali_lab.executor.caching.filling import SHARE, Filling, Way
+from dali_lab.executor.caching.filling import SHARE, Filling, RecentCost, Way
+from dali_lab.executor.caching.written_store import WrittenStore
 from tests.unit.pipeline.caching.graphs import (
     assert_same,
     augmented,
@@ -154,3 +156,25 @@ def test_a_disturbed_beginning() -> None:
         else:
             filling.computed(16, 16 * 1.0)
     assert there > 1000 * 16
+
+
+def test_costs_of_writing_are_the_writers_own(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that compute read a number: a list that the writer extends meanwhile would end the run with an error."""
+    asked: list[tuple[RecentCost, str]] = []
+    seconds = RecentCost.seconds.fget
+    assert seconds is not None
+
+    def noted(cost: RecentCost) -> float:
+        asked.append((cost, threading.current_thread().name))
+        return seconds(cost)
+
+    monkeypatch.setattr(RecentCost, "seconds", property(noted))
+    pipeline = make(validated, root, cache=str(tmp_path / "cache"), num_threads=3)
+    taken(pipeline)
+    steps = pipeline._runner.kept
+    assert steps is not None and isinstance(steps.store, WrittenStore)
+    steps.store.flush()
+    names = {name for cost, name in asked if cost is steps.store._cost}
+    assert names == {"dali-lab-cache"}
+    assert steps.store.writing > 0
+    pipeline.close()
