@@ -37,6 +37,7 @@ from dali_lab.graph.passes.once import CachedPart, cached_part, decoder_cache, h
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError, OperatorError
+from dali_lab.model.user_code import render_in_cells
 from dali_lab.schema.source import Draw
 
 _AHEAD = 16
@@ -227,6 +228,7 @@ class Runner:
             self.state = replace(self.state, ended=True)
             return False
         except Exception as error:  # an error of the callback is raised where this batch is taken
+            render_in_cells(error)
             self._flights.append(_Flight(error=error))
             return True
         run = self.engine.submit(self.state.iteration, size, draws, rows=rows)

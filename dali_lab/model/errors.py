@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from dali_lab.io.locations import shown
-from dali_lab.model.user_code import only_user_frames
+from dali_lab.model.user_code import rendered
 
 LONGEST = 20_000
 """Characters of a message, and of a file's name in it: values of any length stand in messages."""
@@ -88,13 +88,7 @@ class DaliLabError(RuntimeError):
 
     def _render_traceback_(self) -> list[str]:
         """The lines that IPython shows in a cell: frames of the user's code alone, all frames in its mode "Verbose"."""
-        from IPython import get_ipython
-
-        shown_by = get_ipython().InteractiveTB
-        if shown_by.mode == "Verbose":
-            return list(shown_by.structured_traceback(type(self), self, self.__traceback__))
-        with only_user_frames(self) as traceback:
-            return list(shown_by.structured_traceback(type(self), self, traceback))
+        return rendered(self)
 
     def __reduce__(self) -> tuple[object, ...]:
         fields = ("node", "operator", "function", "argument", "sample", "source", "origin", "code")

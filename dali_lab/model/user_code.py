@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import sysconfig
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
+from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _INSTALLED = tuple({sysconfig.get_path(kind) + os.sep for kind in ("stdlib", "purelib", "platlib")})
@@ -18,15 +20,27 @@ def user_line() -> str:
     frame = user_frame()
     if frame is None:
         return ""
-    cell = _cell(frame.f_code.co_filename)
-    return f"{cell}, line {frame.f_lineno}" if cell else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    return _in_cell(file, line) or f"{file}:{line}"
 
 
-def _cell(file: str) -> str:
-    """IPython's name for the cell that it compiled as a file of this name; empty for others."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    named = shell.compile.format_code_name(file) if shell is not None else None
-    return named[1] if named else ""
+def _shell() -> Any:
+    """The IPython that runs this code, or `None`."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+
+
+def _in_cell(file: str, line: int) -> str:
+    """``In[9], line 4`` for a line of a cell, which IPython compiled as a file of this name; empty for others."""
+    shell = _shell()
+    if shell is None:
+        return ""
+    if file == "<timed exec>":
+        # IPython gives the code under ``%%time`` without the lines up to that one, and without a name.
+        cells = shell.history_manager.input_hist_raw
+        above, magic, _ = cells[-1].partition("%%time")
+        return f"In[{len(cells) - 1}], line {line + above.count(chr(10)) + 1}" if magic else ""
+    named = shell.compile.format_code_name(file)
+    return f"{named[1]}, line {line}" if named else ""
 
 
 def user_stacklevel() -> int:
@@ -52,6 +66,22 @@ def user_frame() -> FrameType | None:
 def _is_inside(frame: FrameType) -> bool:
     name = frame.f_code.co_filename
     return name.startswith((_PACKAGE, "<frozen"))
+
+
+def rendered(error: BaseException) -> list[str]:
+    """The lines that IPython shows of an error: this package's frames are among them only in its mode "Verbose"."""
+    shown_by = _shell().InteractiveTB
+    if shown_by.mode == "Verbose":
+        return list(shown_by.structured_traceback(type(error), error, error.__traceback__))
+    with only_user_frames(error) as traceback:
+        return list(shown_by.structured_traceback(type(error), error, traceback))
+
+
+def render_in_cells(error: BaseException) -> None:
+    """Have IPython show an error of the user's own code, of any class, as `rendered` does."""
+    if _shell() is not None:
+        with suppress(AttributeError):
+            error._render_traceback_ = functools.partial(rendered, error)  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ast import literal_eval
 
+import pytest
+
 from tests.programs import run_python
 
 
@@ -24,14 +26,24 @@ shell.run_cell(
     assert "placed at: In[2], line 3" in run_python("-c", program).stdout
 
 
-def test_a_cell_shows_the_frames_of_the_user_alone() -> None:
-    program = r'''
-import io
-from contextlib import redirect_stdout
+def test_a_line_under_a_magic_is_counted_from_the_top_of_its_cell() -> None:
+    program = r"""
 from IPython.core.interactiveshell import InteractiveShell
 
-shell = InteractiveShell.instance(colors="NoColor")
-CELL = """\
+shell = InteractiveShell.instance()
+shell.run_cell("from dali_lab import fn, pipeline_def", store_history=True)
+shell.run_cell(
+    "\n%%time\n@pipeline_def(batch_size=1, num_threads=1, device_id=None)\n"
+    "def broken():\n"
+    "    return fn.random.uniform(range=[0, 1], sead=3)\n"
+    "try:\n    broken()\nexcept Exception as error:\n    print(error)",
+    store_history=True,
+)
+"""
+    assert "placed at: In[2], line 5" in run_python("-c", program).stdout
+
+
+OWN_FUNCTION = """
 import numpy as np
 from dali_lab import fn, pipeline_def
 
@@ -45,12 +57,41 @@ def broken():
 
 broken().run()
 """
+OWN_SOURCE = """
+from dali_lab import fn, pipeline_def
+
+def divides(sample):
+    return sample.idx_in_epoch // 0
+
+@pipeline_def(batch_size=1, num_threads=1, device_id=None, exec_async=False, exec_pipelined=False)
+def broken():
+    return fn.external_source(source=divides, batch=False)
+
+broken().run()
+"""
+SHOW = """
+import io
+from contextlib import redirect_stdout
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance(colors="NoColor")
 for mode in ("Context", "Verbose"):
     shell.run_line_magic("xmode", mode)
     with redirect_stdout(io.StringIO()) as said:
         shell.run_cell(CELL, store_history=True)
     print([line for line in said.getvalue().splitlines() if line.startswith(("Cell ", "File "))])
-'''
-    context, verbose = (literal_eval(line) for line in run_python("-c", program).stdout.splitlines() if line[0] == "[")
-    assert context == ["Cell In[1], line 5, in divides(array)", "Cell In[1], line 12"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("cell", "frames"),
+    [
+        (OWN_FUNCTION, ["Cell In[1], line 5, in divides(array)", "Cell In[1], line 12"]),
+        (OWN_SOURCE, ["Cell In[1], line 10", "Cell In[1], line 4, in divides(sample)"]),
+    ],
+)
+def test_a_cell_shows_the_frames_of_the_user_alone(cell: str, frames: list[str]) -> None:
+    said = run_python("-c", f"CELL = {cell!r}\n{SHOW}").stdout
+    context, verbose = (literal_eval(line) for line in said.splitlines() if line[0] == "[")
+    assert context == frames
     assert len(verbose) > 4

@@ -1,5 +1,5 @@
 /** The notebook host: anywidget's model carries JSON messages with binary buffers. */
-import type { Bytes, ConnectionStatus, Message, Transport } from '../core/protocol';
+import type { Bytes, Message, Transport } from '../core/protocol';
 import { COMPACT, mount, type MountOptions } from './mount';
 import { coverUntilAnswered, PICTURE_EVENT } from './still';
 import { t } from '../core/language';
@@ -11,6 +11,8 @@ export interface WidgetModel {
   off(event: string, listener?: (...parameters: never[]) => void): void;
 }
 
+const kernelGone = (): string => t('The kernel was restarted or closed. Run the cell again.');
+
 export function widgetTransport(model: WidgetModel): Transport {
   const listeners: [string, (...parameters: never[]) => void][] = [];
   const listen = (event: string, listener: (...parameters: never[]) => void): (() => void) => {
@@ -19,23 +21,33 @@ export function widgetTransport(model: WidgetModel): Transport {
     return () => model.off(event, listener);
   };
   return {
-    send: (message, buffers) => model.send(message, undefined, buffers),
+    send: (message, buffers) => {
+      try {
+        model.send(message, undefined, buffers);
+      } catch {
+        throw new Error(kernelGone());
+      }
+    },
     onMessage: (listener) =>
       listen('msg:custom', (content: Message, buffers?: Bytes[]) => listener(content, buffers ?? [])),
     onStatus: (listener) => {
       listener('connected');
-      const report =
-        (status: ConnectionStatus, detail?: string): (() => void) =>
-        () =>
-          listener(status, detail);
+      let timer: ReturnType<typeof setTimeout> | null = null;
+      // The event comes when the kernel goes, just before nothing can be sent any more, and when it is there again:
+      // the greeting of the session tells which.
+      const greet = (): void => {
+        timer ??= setTimeout(() => {
+          timer = null;
+          listener('connecting');
+          listener('connected');
+        });
+      };
       const stops = [
-        listen(
-          'comm:close',
-          report('disconnected', t('The kernel was restarted or closed. Run the cell again.')),
-        ),
-        listen('comm_live_update', report('connected')),
+        listen('comm:close', () => listener('disconnected', kernelGone())),
+        listen('comm_live_update', greet),
       ];
       return () => {
+        if (timer !== null) clearTimeout(timer);
         for (const stop of stops) stop();
       };
     },

@@ -120,6 +120,10 @@ def test_editor_batches_and_previews_in_cells(tab: Tab, jupyterlab: Lab) -> None
     wait_for_kernel(tab)
     tab.page.locator('[data-testid="dali-editor"][data-ready="true"]').wait_for()
 
+    # Where the kernel is restarted, the editor says what brings it back.
+    tab.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel().then(() => null)")
+    tab.page.get_by_test_id("status").filter(has_text="Run the cell again").wait_for()
+
     # One that is not trusted shows the picture, and so does one that is.
     saved["metadata"]["kernelspec"] = {"name": "gone", "display_name": "Gone", "language": "python"}
     for trusted in (False, True):

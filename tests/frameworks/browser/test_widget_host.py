@@ -14,6 +14,7 @@ from tests.frameworks.browser.conftest import Tab
 
 HOST = """async (state) => {
   const listeners = new Map();
+  let alive = true;
   const of = (event) => listeners.get(event) ?? listeners.set(event, new Set()).get(event);
   const emit = (event, ...given) => [...of(event)].forEach((listener) => listener(...given));
   const model = Object.freeze({
@@ -22,7 +23,10 @@ HOST = """async (state) => {
     save_changes: () => undefined,
     on: (event, listener) => { of(event).add(listener); },
     off: (event, listener) => { listener ? of(event).delete(listener) : of(event).clear(); },
-    send: (content) => { void window.toKernel(content); },
+    send: (content) => {
+      if (!alive) throw new Error('Cannot send');
+      void window.toKernel(content);
+    },
   });
   const bytes = (text) => new DataView(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
   const { default: { render } } = await import('/editor.js');
@@ -30,6 +34,7 @@ HOST = """async (state) => {
   const stop = render({ model, el });
   // As the layout of ipywidgets does, which comes after the view.
   for (const name of ['width', 'min-width']) el.style.removeProperty(name);
+  window.restart = (to) => { emit('comm_live_update'); alive = to; };
   window.end = () => emit('comm:close');
   window.leave = () => { stop(); return [...listeners.values()].reduce((count, each) => count + each.size, 0); };
   const listen = async () => {
@@ -97,9 +102,14 @@ def test_model_is_all_that_the_widget_needs(browser: Any) -> None:
         page.emulate_media(color_scheme="dark")
         tab.wait(lambda: (now := seen())[1] < 60 < 200 < now[0], "it does not turn dark")
 
-        # Its kernel ends: the editor says what brings another.
-        page.evaluate("window.end()")
-        tab.page.get_by_test_id("status").filter(has_text="Run the cell again").wait_for()
+        # Its kernel is restarted or ends: the editor says at once what brings another.
+        gone = page.get_by_test_id("status").filter(has_text="Run the cell again")
+        for end, again in (("window.restart(false)", "window.restart(true)"), ("window.end()", None)):
+            page.evaluate(end)
+            gone.wait_for()
+            if again:
+                page.evaluate(again)
+                page.locator('[data-testid="dali-editor"][data-connection="connected"]').wait_for()
         assert page.evaluate("window.leave()") == 0, "a view that is gone listens to nothing"
         assert tab.hosts == {"page.test"}
         assert not [problem for problem in tab.problems if "favicon" not in problem]
