@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import sys
 import threading
@@ -20,6 +19,7 @@ from dali_lab.kernels.cuda import nvrtc
 from dali_lab.kernels.cuda.kernel import Variant
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.errors import DeviceError, OutOfDeviceMemory
+from dali_lab.model.extras import installed
 
 if TYPE_CHECKING:
     from dali_lab.model.batch import Batch
@@ -168,7 +168,7 @@ class CudaDevice(Device):
                 " (nvidia-smi shows them), end them or choose another one by device_id"
             ) from error
         self.decodes = _decodes(self)
-        self.reads_files = importlib.util.find_spec("kvikio") is not None
+        self.reads_files = installed("kvikio")
         self.arena = Arena(self)
         limit = os.environ.get("DALI_LAB_GPU_MEMORY")
         if limit:

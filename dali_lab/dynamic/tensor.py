@@ -12,6 +12,7 @@ from dali_lab.dynamic.dtypes import DTYPES_OF_ENUMS, DType, bool_, numbers_from
 from dali_lab.dynamic.dtypes import dtype as as_dtype
 from dali_lab.dynamic.values import Value
 from dali_lab.model.batch import Batch as Samples
+from dali_lab.model.extras import importing
 from dali_lab.model.incoming import to_array
 from dali_lab.model.printing import tensor_text
 from dali_lab.model.tensor_list import TensorCPU, TensorGPU
@@ -79,7 +80,8 @@ class Tensor(Value):
 
     def torch(self, copy: bool = False) -> Any:
         """A tensor of PyTorch over the same memory, or a copy."""
-        import torch.utils.dlpack
+        with importing("torch", "'dali-lab[torch]'"):
+            import torch.utils.dlpack
 
         found = torch.utils.dlpack.from_dlpack(self._tensor())
         return found.clone() if copy else found

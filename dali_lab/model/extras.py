@@ -14,9 +14,10 @@ STUDIO = ("panel", "anywidget", "ipywidgets", "cv2")
 def installed(package: str) -> bool:
     """Whether a package can be imported; it is not."""
     try:
-        return importlib.util.find_spec(package) is not None
+        spec = importlib.util.find_spec(package)
     except ValueError:  # another thread is importing it
         return True
+    return spec is not None and spec.has_location  # a folder of that name beside the program is no package
 
 
 def require(extra: str, packages: tuple[str, ...], purpose: str) -> None:

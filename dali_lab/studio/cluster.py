@@ -6,7 +6,6 @@ The address is that of the app, never one that a client sends.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import queue
 import subprocess
@@ -24,6 +23,7 @@ from dali_lab.graph.graph import Graph
 from dali_lab.interop.ray.driver import Connected, EpochEnded, Failed, Message, Progress, RunOnCluster
 from dali_lab.io.roots import Roots
 from dali_lab.model.errors import DaliLabError
+from dali_lab.model.extras import installed
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.preview.results import Token
 from dali_lab.studio.protocol.previews import RunDone
@@ -36,7 +36,7 @@ _PATIENCE = 10.0
 
 def cluster_address() -> str | None:
     """The cluster that runs go to: empty for this machine, `None` where Ray is not installed."""
-    if importlib.util.find_spec("ray") is None:
+    if not installed("ray"):
         return None
     ray = sys.modules.get("ray")
     if ray is not None and ray.is_initialized():

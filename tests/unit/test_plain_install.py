@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import tomllib
 from pathlib import Path
 
+import pytest
+
+from dali_lab.model.extras import installed
 from tests.programs import run_python
 
-OF_EXTRAS = ("cv2", "imagecodecs", "nvidia", "matplotlib", "panel", "anywidget", "ipywidgets", "torch", "av", "skimage")
+OF_EXTRAS = (
+    *("cv2", "imagecodecs", "nvidia", "matplotlib", "panel", "anywidget", "ipywidgets", "torch", "av", "skimage"),
+    "ray",
+)
 
 PROGRAM = f"""
 import sys
@@ -68,6 +75,10 @@ for command in (["app"], ["gallery", "build", "site"]):
 import dali_lab
 refused(lambda: dali_lab.show)
 refused(lambda: importlib.import_module("dali_lab.plugin.pytorch"))
+refused(lambda: importlib.import_module("dali_lab.experimental.dynamic.pytorch.nodes"))
+refused(lambda: fn.torch_python_function(bytes_((3,)), function=lambda array: array))
+refused(lambda: importlib.import_module("dali_lab.experimental.dynamic").tensor([1]).torch())
+refused(lambda: importlib.import_module("dali_lab.plugin.ray").dataset)
 """
 
 
@@ -81,11 +92,21 @@ def test_plain_install_has_the_same_numbers_or_names_the_extra() -> None:
         ("the app takes panel", "studio"),
         ("building the gallery takes cv2", "studio"),
         ("dali_lab.show takes cv2", "studio"),
-        ("No module named 'torch'", "torch"),
+        ("a pipeline on Ray takes ray", "ray"),
     ):
-        separator = "" if purpose.startswith("No module") else ", which is not installed"
-        expected = f"{purpose}{separator}: pip install 'dali-lab[{extra}]'"
+        expected = f"{purpose}, which is not installed: pip install 'dali-lab[{extra}]'"
         assert any(expected in line for line in told), (expected, told)
+    imports = [line for line in told if "No module named 'torch': pip install 'dali-lab[torch]'" in line]
+    assert len(imports) == 4, told
+
+
+def test_a_folder_with_the_name_of_a_package_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tidepool").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert not installed("tidepool")
+    (tmp_path / "tidepool" / "__init__.py").touch()
+    importlib.invalidate_caches()
+    assert installed("tidepool")
 
 
 def test_every_extra_that_is_named_exists() -> None:

@@ -15,13 +15,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-import torch
-import torchdata.nodes as tn
-
 from dali_lab.dynamic.batch import Batch
 from dali_lab.dynamic.random import RNG
 from dali_lab.dynamic.reader import Reader as _Reader
 from dali_lab.dynamic.tensor import Tensor
+from dali_lab.model.extras import importing
+
+with importing("torch", "'dali-lab[torch]'"):
+    import torch
+with importing("torchdata", "torchdata"):
+    import torchdata.nodes as tn
 
 __all__ = ["DictMapper", "Reader", "ToTorch"]
 

@@ -12,13 +12,13 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from importlib.util import find_spec
 from threading import Semaphore
 from typing import Any, NamedTuple
 from urllib.parse import quote
 from urllib.request import getproxies
 
 from dali_lab.io.remote.store import Info
+from dali_lab.model.extras import installed
 
 Found = tuple[memoryview, Info] | None
 """An object and what it is; `None` where obstore is to be asked for it."""
@@ -84,7 +84,7 @@ class SmallObjects:
         """Connections, each group used by one thread at a time, with requests that can be used again."""
         self._failures = 0
         # obstore has its own rules for proxies.
-        self._paused = float("inf") if getproxies() or find_spec("pycurl") is None else 0.0
+        self._paused = float("inf") if getproxies() or not installed("pycurl") else 0.0
 
     def read(self, keys: Sequence[str], slots: Semaphore) -> Iterator[tuple[int, Found]]:
         """Objects and what they are, each with the index of its key, as they come; `None` where to ask obstore.

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, DaliLabError, OperatorError, SampleError
+from dali_lab.model.extras import importing
 from dali_lab.model.incoming import incoming_batch
 from dali_lab.model.references import PythonReference, is_function
 from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, integer, register
@@ -193,6 +194,7 @@ class TorchPythonFunction(FunctionOperator):
     example = ">>> fn.torch_python_function(images, function=lambda image: 255 - image)"
 
     def present(self, array: npt.NDArray[Any]) -> Any:
-        import torch
+        with importing("torch", "'dali-lab[torch]'"):
+            import torch
 
         return torch.from_numpy(array)

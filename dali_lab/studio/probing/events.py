@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.model.extras import installed
 from dali_lab.studio.dataset.samples import Samples
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.probing.variants import Sample, over, random_steps, reader_of, split, without
@@ -34,7 +34,7 @@ class _Probe:
 
     def __init__(self, work: Work, request: ProbeRequest) -> None:
         graph = work.checked.runnable
-        if importlib.util.find_spec("torch") is None:
+        if not installed("torch"):
             raise DocumentError("A probe trains with PyTorch: pip install 'dali-lab[torch]'.", "unsuitable")
         if request.node not in graph.nodes:
             raise DocumentError(f"'{request.node}' cannot be computed yet.", "not_found")

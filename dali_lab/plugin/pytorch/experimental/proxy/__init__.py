@@ -16,6 +16,7 @@ from dali_lab.interop.proxy.client import (
 )
 from dali_lab.interop.proxy.loader import DataLoader
 from dali_lab.interop.proxy.server import DALIServer
+from dali_lab.model.extras import importing
 
 __all__ = ["DALIOutputBatchRef", "DALIOutputSampleRef", "DALIPipelineRunRef", "DALIServer", "DataLoader"]
 
@@ -23,6 +24,7 @@ __all__ = ["DALIOutputBatchRef", "DALIOutputSampleRef", "DALIPipelineRunRef", "D
 def __getattr__(name: str) -> Any:
     if name != "StatefulDataLoader":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from dali_lab.interop.proxy.stateful import StatefulDataLoader
+    with importing("torchdata", "torchdata"):
+        from dali_lab.interop.proxy.stateful import StatefulDataLoader
 
     return StatefulDataLoader
