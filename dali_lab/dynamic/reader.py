@@ -154,14 +154,16 @@ class Reader(Operator):
             raise RuntimeError("the reader has begun without enable_checkpointing=True")
         return self._pipeline.checkpoint().hex()
 
-    def set_state(self, state: str) -> None:
-        """Go on from a state that :meth:`get_state` gave.
+    def set_state(self, state: str | bytes) -> None:
+        """Go on from a state that :meth:`get_state` gave, as text or its ASCII bytes.
 
         Raises
         ------
         RuntimeError
             If an epoch has begun already.
         """
+        if isinstance(state, bytes):
+            state = state.decode("ascii")
         if not isinstance(state, str):
             raise TypeError(f"state must be a ReaderState, str or bytes, got {type(state).__name__}")
         if self._pipeline is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from urllib.parse import unquote, urlsplit
 
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+(::[A-Za-z][A-Za-z0-9+.\-]+)*://")
@@ -23,7 +24,7 @@ _ACCOUNT_IN_USER = re.compile(r"(?i)(abfss?|wasbs?)://")
 def is_remote(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a URL that leads away from the file system; ``file://`` does not."""
     text = os.fspath(path)
-    return isinstance(text, str) and _REMOTE.match(text) is not None and _FILE.match(text) is None
+    return isinstance(text, str) and "://" in text and _REMOTE.match(text) is not None and _FILE.match(text) is None
 
 
 def canonical(path: str) -> str:
@@ -46,7 +47,7 @@ def without_end(folder: str) -> str:
 
 def join(root: str, name: str) -> str:
     """`name`, as folders list it, in the folder `root`; an absolute name and a URL stand for themselves."""
-    if not root or is_remote(name) or _FILE.match(name):
+    if not root or ("://" in name and (is_remote(name) or _FILE.match(name))):
         return name
     if is_remote(root):
         if name.startswith("/"):
@@ -59,6 +60,14 @@ def join(root: str, name: str) -> str:
     if name.startswith(os.sep) or (os.name == "nt" and os.path.isabs(name)):
         return name
     return root + name if root.endswith(os.sep) else f"{root}{os.sep}{name}"
+
+
+def join_all(root: str, names: Iterable[str]) -> list[str]:
+    """Each of many names in the folder `root`, as :func:`join` gives it."""
+    start = join(root, "")
+    if not root or "://" in start or os.name == "nt":
+        return [join(root, name) for name in names]
+    return [join(root, name) if "://" in name or name.startswith(os.sep) else start + name for name in names]
 
 
 def folder_of(path: str) -> str:

@@ -160,6 +160,10 @@ class AxisError(OperatorError, IndexError):
     default_code = "axis_missing"
 
 
+class NotFedError(OperatorError, IndexError):
+    """A run for which an input of the pipeline was given no batch."""
+
+
 class FormatError(DaliLabError, ValueError):
     """A file that cannot be read as its format: truncated, of another kind, or from a newer version."""
 

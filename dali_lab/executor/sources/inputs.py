@@ -9,7 +9,7 @@ from typing import Any
 from dali_lab.device.incoming import device_batch
 from dali_lab.device.interface import Device
 from dali_lab.model.batch import Batch
-from dali_lab.model.errors import DaliLabError, OperatorError, SampleError, as_ours
+from dali_lab.model.errors import DaliLabError, NotFedError, OperatorError, SampleError, as_ours
 from dali_lab.model.incoming import checked_batch, incoming_batch
 from dali_lab.model.user_code import user_stacklevel
 from dali_lab.schema.external import External, Request
@@ -138,9 +138,10 @@ class FedInput(ExternalInput):
         again = self._last if self.external.repeat_last else None
         batch = self._fed.take(wait=self.external.blocking and again is None)
         if batch is None and again is None:
-            error = OperatorError(
+            error = NotFedError(
                 "no batch was fed: call feed_input or run(name=...) before each run. Where batches are prefetched, feed"
-                " as many before the first run, or `prefetch_queue_depth` in Pipeline constructor shall be set to 1"
+                " as many before the first run, or `prefetch_queue_depth` in Pipeline constructor shall be set to 1."
+                " (Attempted to peek the data batch that doesn't exist. Add more elements to the DALI input operator.)"
             )
             error.locate(self.external.node, self.external.operator)
             raise error

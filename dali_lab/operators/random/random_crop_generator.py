@@ -21,7 +21,12 @@ class RandomCropGenerator(Operator):
     name = "random_crop_generator"
     title = "Random crop window"
     inputs = (
-        Input("shape", kind="tensor", doc="Height and width of each picture first, such as from ``peek_image_shape``."),
+        Input(
+            "shape",
+            kind="tensor",
+            dims=(1,),
+            doc="Height and width of each picture first, such as from ``peek_image_shape``.",
+        ),
     )
     outputs = (
         Output("anchor", kind="tensor", doc="Top and left."),
@@ -40,10 +45,8 @@ class RandomCropGenerator(Operator):
         verify_random_window(values)
 
     def run(self, call: Call, shape: Batch) -> tuple[Batch, ...]:
-        wanted = "needs height and width, and maybe channels. Expected a 1D tensor with 2 or 3 values"
-        if shape.ndim != 1:
-            raise call.problem(f"{wanted}, got {shape.ndim} dimensions")
-        call.refuse(~np.isin(shape.sizes, (2, 3)), wanted + ", got {} numbers", shape.sizes)
+        wanted = "needs height and width, and maybe channels. Expected a 1D tensor with 2 or 3 values, got {} numbers"
+        call.refuse(~np.isin(shape.sizes, (2, 3)), wanted, shape.sizes)
         starts = np.cumsum(shape.sizes) - shape.sizes
         sizes = flat(gathered(shape))[starts[:, None] + np.arange(2)]
         call.refuse((sizes < 0) | (sizes >= 2**31), "{} is not a height and width from 0 to 2^31 − 1", sizes)
@@ -77,6 +80,6 @@ class RandomCropGenerator(Operator):
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase(([np.array([5], np.int64)],), words=("height and width",))
         yield ErrorCase(([np.array([5, 6, 7, 8], np.int64)],), words=("1D tensor with 2 or 3 values", "4"))
-        yield ErrorCase((samples.pictures(),), words=("1D tensor", "3 dimensions"))
+        yield ErrorCase((samples.pictures(),), words=("takes 1 dimension", "got 3"))
         yield ErrorCase(([np.array([5, 1 << 40], np.int64)],), words=("sample 0", "[5, 1099511627776]"))
         yield ErrorCase(([np.array([-1, 7], np.int64)],), words=("sample 0", "[-1, 7]"))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.io.files import Entry, list_folder, list_folders, read_file
-from dali_lab.io.locations import folder_of, is_remote, join
+from dali_lab.io.locations import folder_of, is_remote, join_all
 from dali_lab.model.errors import ArgumentError
 
 IMAGE_FILTERS = (
@@ -104,8 +104,10 @@ def find_files(
         match_folder = None if dir_filters is None else matcher(dir_filters, case_sensitive_filter)
         root = file_root
         names, given = _search(file_root, match_file, match_folder, label_folders)
-        return FileList([join(root, name.removeprefix(_IN_ROOT)) for name in names], np.asarray(given, np.int32), names)
-    return FileList([join(root, name) for name in names], np.asarray(given, np.int32), names)
+        return FileList(
+            join_all(root, [name.removeprefix(_IN_ROOT) for name in names]), np.asarray(given, np.int32), names
+        )
+    return FileList(join_all(root, names), np.asarray(given, np.int32), names)
 
 
 def find_unlabelled(
@@ -258,7 +260,7 @@ def entries(folder: str, argument: str) -> list[Entry]:
 
 def _entries_of(root: str, folders: Sequence[str]) -> Iterator[list[Entry]]:
     """The entries of folders in `root`; remote ones are listed at the same time."""
-    paths = [join(root, folder) for folder in folders]
+    paths = join_all(root, folders)
     if not is_remote(root):
         yield from (entries(path, "file_root") for path in paths)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING
@@ -50,10 +51,9 @@ class Paths:
 
             self.parts = FileParts(names)
         self.typical: float = _FIRST_GUESS
-        encoded = [_encoded(name) for name in names]
-        self._bytes = np.frombuffer(b"\0".join(encoded) + b"\0", np.uint8)
-        lengths = np.fromiter(map(len, encoded), np.int64, len(encoded)) + 1
-        self.addresses = self._bytes.ctypes.data + np.cumsum(lengths) - lengths
+        self._bytes = np.frombuffer(_all_encoded(names), np.uint8)
+        starts = np.flatnonzero(self._bytes[:-1] == 0) + 1
+        self.addresses = self._bytes.ctypes.data + np.concatenate([np.zeros(min(len(names), 1), np.int64), starts])
 
     def __len__(self) -> int:
         return len(self.names)
@@ -120,6 +120,15 @@ def _reachable(name: str) -> bool:
     except OutsideRootsError:
         return False
     return True
+
+
+def _all_encoded(names: Sequence[str]) -> bytes:
+    """All names as the system takes them, each with a zero byte at its end; one such byte for none."""
+    together = "\0".join(names)
+    if together.count("\0") == len(names) - 1:
+        with contextlib.suppress(UnicodeEncodeError):
+            return os.fsencode(together) + b"\0"
+    return b"".join([_encoded(name) + b"\0" for name in names]) or b"\0"
 
 
 def _encoded(name: str) -> bytes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.io.locations import join
+from dali_lab.io.locations import join_all
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT32
 from dali_lab.model.errors import ArgumentError
@@ -179,7 +179,7 @@ class COCO(ListReader):
         if self.value("save_preprocessed_annotations"):
             save_table(table, self.value("save_preprocessed_annotations_dir"), with_ids=ids)
         root = self.value("file_root")
-        self._paths = Paths([join(root, name) for name in table.names])
+        self._paths = Paths(join_all(root, table.names))
         self._table = table
         return len(table.names)
 
