@@ -7,6 +7,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), *([str(HERE.parent)] if (HERE.parent / "dali_lab").is_dir() else [])]
 
 import generators  # noqa: E402 (beside this file)
+from generators.keywords import add_keywords  # noqa: E402
 
 import dali_lab  # noqa: E402 (of this checkout, where there is one)
 
@@ -26,6 +27,7 @@ nb_execution_mode = "off"  # notebooks keep their outputs; the tests run them
 nb_ipywidgets_js = {}  # nothing is loaded from the web
 
 html_theme = "pydata_sphinx_theme"
+html_context = {"default_mode": "auto"}  # light or dark, as the browser
 html_title = "DALI Lab"
 html_logo = html_favicon = str(Path(dali_lab.__file__).parent / "studio" / "icon.svg")
 html_static_path = ["_static"]
@@ -49,5 +51,6 @@ html_theme_options = {
 
 
 def setup(app):
-    """Write the pages that are made from declarations before Sphinx looks for files."""
+    """Write the pages that are made from declarations before Sphinx looks for files, and give pages their keywords."""
     generators.write_all(Path(app.srcdir))
+    app.connect("doctree-read", add_keywords)

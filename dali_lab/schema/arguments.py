@@ -336,11 +336,11 @@ class Arg:
         unit = f" {self.unit}" if self.unit else ""
         if self.minimum is not None and self.maximum is not None:
             left = "]" if self.exclusive_minimum else "["
-            return f"{left}{self.minimum:g}, {self.maximum:g}]{unit}"
+            return f"{left}{_bound(self.minimum)}, {_bound(self.maximum)}]{unit}"
         if self.minimum is not None:
-            return f"{'more than' if self.exclusive_minimum else 'at least'} {self.minimum:g}{unit}"
+            return f"{'more than' if self.exclusive_minimum else 'at least'} {_bound(self.minimum)}{unit}"
         if self.maximum is not None:
-            return f"at most {self.maximum:g}{unit}"
+            return f"at most {_bound(self.maximum)}{unit}"
         return ""
 
     def describe_type(self) -> str:
@@ -348,6 +348,11 @@ class Arg:
         names = {"dtype": "DALIDataType", "image_type": "DALIImageType", "interp_type": "DALIInterpType"}
         name = names.get(self.type, self.type)
         return f"list of {name}" if self.vector else name
+
+
+def _bound(number: float) -> str:
+    """A bound of a range: whole numbers with all their digits."""
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else f"{number:g}"
 
 
 def is_array(value: object) -> bool:

@@ -120,6 +120,8 @@ class Operator:
         Its output is points in the coordinates of a picture.
     beyond_dali
         NVIDIA DALI has no such operator.
+    nvidia_name
+        Its name in NVIDIA DALI, where that is not ``nvidia.dali.fn.NAME``.
     tested_elsewhere
         Where its conformance is tested, if not by cases (readers, external sources).
     differs
@@ -171,6 +173,7 @@ class Operator:
     hidden: ClassVar[bool] = False
     deprecated: ClassVar[str] = ""
     beyond_dali: ClassVar[bool] = False
+    nvidia_name: ClassVar[str] = ""
     tested_elsewhere: ClassVar[str] = ""
     differs: ClassVar[str] = ""
     start: ClassVar[Mapping[str, Any]] = {}
@@ -422,6 +425,11 @@ class Operator:
     def summary(cls) -> str:
         """The first sentence of the documentation."""
         return (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n    ", " ").replace("\n", " ")
+
+    @classmethod
+    def name_in_nvidia_dali(cls) -> str | None:
+        """How a program for NVIDIA DALI writes it; `None` where NVIDIA DALI has no such operator."""
+        return None if cls.beyond_dali else cls.nvidia_name or f"nvidia.dali.fn.{cls.name}"
 
     def ready_for_undecoded(self) -> bool:
         """Whether undecoded pictures can be taken now; if not, prepares for taking them later."""

@@ -71,7 +71,7 @@ def operator_entry(operator: type[Declaration], documentation: str | None = None
         random=operator.random,
         deprecated=operator.deprecated or None,
         differs=operator.differs or None,
-        nvidia=None if operator.beyond_dali else f"nvidia.dali.fn.{operator.name}",
+        nvidia=operator.name_in_nvidia_dali(),
         example=inspect.cleandoc(operator.example) if operator.example else None,
         page="" if added else _page(operator.name, documentation),
     )

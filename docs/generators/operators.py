@@ -59,7 +59,16 @@ def _index(operators: dict[str, type[Operator]]) -> str:
         members = [operator for operator in operators.values() if operator.family == family.name]
         if not members:
             continue
-        lines += [f"## {family.title}", "", family.summary, "", ":::{list-table}", ":widths: 30 70", ""]
+        lines += [
+            f"## {family.title}",
+            "",
+            family.summary,
+            "",
+            ":::{list-table}",
+            ":widths: 30 70",
+            ":class: names",
+            "",
+        ]
         for operator in members:
             lines += [f"* - [`{operator.name}`]({page_name(operator.name)}.md)", f"  - {operator.summary()}"]
         lines += [":::", ""]
@@ -91,8 +100,12 @@ def _prose(operator: type[Operator]) -> tuple[str, str]:
     text = inspect.cleandoc(operator.__doc__ or "").replace("``", "`")
     if operator.deprecated:
         text += f"\n\n:::{{deprecated}} 0.1.0\n{operator.deprecated}\n:::"
-    first, _, rest = text.partition("\n\n")
-    return _without_roles(first), _without_roles(rest)
+    first, *rest = text.split("\n\n")
+    return _without_roles(first), "\n\n".join(map(_paragraph, rest))
+
+
+def _paragraph(text: str) -> str:
+    return f"```pycon\n{text}\n```" if text.startswith(">>> ") else _without_roles(text)
 
 
 def _without_roles(text: str) -> str:
@@ -114,7 +127,12 @@ def _facts(operator: type[Operator]) -> str:
 def _pictures(operator: type[Operator], entries: list[Entry], folder: Path) -> str:
     """Before and after, from the simplest entry of the gallery that has pictures of its own."""
     name = operator.name.rpartition(".")[2].replace("_", "-")
-    for entry in sorted(entries, key=lambda entry: (name not in entry.name, len(entry.graph.nodes), entry.name))[:3]:
+
+    def distance(entry: Entry) -> tuple[bool, bool, bool, int, str]:
+        other = entry.name
+        return other != name, not other.startswith(name), name not in other, len(entry.graph.nodes), other
+
+    for entry in sorted(entries, key=distance)[:3]:
         before = next(iter(sorted(entry.folder.glob("before-*.jpg"))), None)
         after = next(iter(sorted(entry.folder.glob("after-*.jpg"))), None)
         if before is None or after is None or not _is_about(operator, entry):
@@ -124,10 +142,10 @@ def _pictures(operator: type[Operator], entries: list[Entry], folder: Path) -> s
         for source, name in zip((before, after), names, strict=True):
             copy_file(source, pictures / name)
         shown = "\n".join(
-            f":::{{grid-item}}\n![{kind}](pictures/{name})\n\n{kind}\n:::"
-            for kind, name in zip(("Before", "After"), names, strict=True)
+            f":::{{grid-item}}\n![{kind.partition(':')[0]}](pictures/{name})\n\n{kind}\n:::"
+            for kind, name in zip(("Before", f"After: {_entry_link(entry)}"), names, strict=True)
         )
-        return f"::::{{grid}} 1 2 2 2\n:gutter: 2\n:class-container: before-after\n\n{shown}\n::::"
+        return f"::::{{grid}} 2 2 2 2\n:gutter: 2\n:class-container: before-after\n\n{shown}\n::::"
     return ""
 
 
@@ -231,17 +249,38 @@ def _same_as_dali(operator: type[Operator]) -> str:
             lines.append(f"Equal to the bit to NVIDIA DALI 2.4 on the CPU, in {_count(len(cases))}.")
         else:
             exact = sum(case.tolerance == 0 and case.fraction == 0 for case in cases)
+            equal = f", of which {exact} must be equal to the bit" if exact else ""
             lines.append(
-                f"Compared with NVIDIA DALI 2.4 on the CPU in {_count(len(cases))}; {exact} are equal to the bit. "
-                f"The largest difference allowed is {loosest.tolerance:g}: {_one_line(loosest.reason)}"
+                f"Compared with NVIDIA DALI 2.4 on the CPU in {_count(len(cases))}{equal}. "
+                f"The largest difference allowed is {loosest.tolerance:g}: {_sentence_end(_one_line(loosest.reason))}"
             )
     elif operator.tested_elsewhere:
         lines.append(f"Compared with NVIDIA DALI 2.4 by tests of its own ({_one_line(operator.tested_elsewhere)}).")
     if operator.differs:
         lines += ["", _one_line(operator.differs)]
-    link = f"https://docs.nvidia.com/deeplearning/dali/user-guide/docs/operations/nvidia.dali.fn.{operator.name}.html"
-    lines += ["", f"[NVIDIA's reference of this operator]({link})"]
+    there = operator.name_in_nvidia_dali()
+    lines += ["", f"In NVIDIA DALI: {_linked(f'`{there}`', _nvidia_page(operator))}"]
     return "\n".join(lines)
+
+
+def _nvidia_page(operator: type[Operator]) -> str:
+    """The address of NVIDIA's page about an operator; empty for those of plugins."""
+    docs = "https://docs.nvidia.com/deeplearning/dali/user-guide/docs"
+    if operator.name.startswith("math."):
+        return f"{docs}/math.html"
+    return "" if operator.nvidia_name else f"{docs}/operations/{operator.name_in_nvidia_dali()}.html"
+
+
+def _linked(text: str, address: str) -> str:
+    return f"[{text}]({address})" if address else text
+
+
+def _entry_link(entry: Entry) -> str:
+    return f'<a href="../../gallery/entries/{html.escape(entry.name)}.html">{html.escape(entry.title)}</a>'
+
+
+def _sentence_end(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."
 
 
 def _count(number: int) -> str:
@@ -255,10 +294,7 @@ def _elsewhere(operator: type[Operator], entries: list[Entry]) -> str:
         if names:
             lines.append(f"- {title}: {', '.join(f'`{name}`' for name in names)}")
     if entries:
-        links = ", ".join(
-            f'<a href="../../gallery/entries/{html.escape(entry.name)}.html">{html.escape(entry.title)}</a>'
-            for entry in entries[:6]
-        )
+        links = ", ".join(map(_entry_link, entries[:6]))
         lines.append(f"- In the gallery: {links}")
     return "## See also\n\n" + "\n".join(lines) if lines else ""
 

@@ -17,15 +17,16 @@ def write(docs: Path) -> None:
     lines = [
         "# Tutorials",
         "",
-        "Notebooks to read here, or to run: they are in the folder `notebooks` of the project.",
+        "Notebooks to read here, in this order or each for itself, and to run: they are in the folder `notebooks` of "
+        "the project.",
         "",
     ]
-    for notebook in notebooks:
+    for number, notebook in enumerate(notebooks, 1):
         cells = json.loads(notebook.read_text("utf-8"))["cells"]
         text = "".join(cells[0]["source"])
         title, _, rest = text.removeprefix("# ").partition("\n")
         about = rest.strip().partition("\n\n")[0]
-        lines += [f"[{title}]({notebook.name})", f": {' '.join(about.split())}", ""]
+        lines += [f"[{number}. {title}]({notebook.name})", f": {' '.join(about.split())}", ""]
     names = "\n".join(notebook.stem for notebook in notebooks)
     write_page(folder / "index.md", "\n".join(lines) + f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n")
     remove_others(folder, {"index.md", *(notebook.name for notebook in notebooks)})

@@ -355,6 +355,7 @@ def _make(expression: Expression) -> type[Arithmetic]:
         "arguments": tuple(arguments),
         "expression": expression,
         "example": f">>> {written}",
+        "nvidia_name": written if expression.sign else f"nvidia.dali.math.{expression.name}",
     }
     return type(expression.name.capitalize(), (Arithmetic,), body)
 

@@ -30,6 +30,7 @@ class NumbaFunction(Operator):
     """
 
     name = "numba_function"
+    nvidia_name = "nvidia.dali.plugin.numba.fn.experimental.numba_function"
     positional_arguments = ("run_fn", "out_types", "in_types", "outs_ndim", "ins_ndim", "setup_fn")
     schema_name = "NumbaFuncImpl"
     family = "tensor"

@@ -187,6 +187,7 @@ class TorchPythonFunction(FunctionOperator):
     """Runs a Python function on torch tensors over the memory of the samples."""
 
     name = "torch_python_function"
+    nvidia_name = "nvidia.dali.plugin.pytorch.fn.torch_python_function"
     schema_name = "TorchPythonFunction"
     family = "tensor"
     title = "Torch function"

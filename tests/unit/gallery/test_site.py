@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -13,6 +14,7 @@ from dali_lab.cli import main
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery import Gallery, built_in_folder, load_entry, load_gallery
 from dali_lab.gallery.making import new_entry
+from dali_lab.schema.registry import find_operator
 from dali_lab.studio.gallery.site import build_site
 
 SHOWN = ("brightness", "hsv", "recipe-simclr", "recipe-detection-flip", "recipe-video-clips", "spectrogram")
@@ -152,4 +154,5 @@ def test_operators_are_named_as_nvidia_dali_has_them(site: Path) -> None:
     named = {page.stem: page.read_text("utf-8") for page in (site / "operators").glob("*.html")}
     assert named
     for name, text in named.items():
-        assert (f"nvidia.dali.fn.{name}</code>" in text) != ("NVIDIA DALI has no such operator" in text)
+        there = find_operator(name).name_in_nvidia_dali()
+        assert ("NVIDIA DALI has no such operator" if there is None else f"{escape(there)}</code>") in text
