@@ -8,13 +8,14 @@ from pathlib import Path
 import cv2
 import numpy as np
 import soundfile
-from skimage import data
 
 PHOTOGRAPHS = ("astronaut", "chelsea", "coffee", "rocket", "motorcycle")
 
 
 def photographs() -> list[np.ndarray]:
     """A few bundled photographs, BGR."""
+    from skimage import data  # where the files are there, it need not be installed
+
     images = []
     for name in PHOTOGRAPHS:
         image = data.stereo_motorcycle()[0] if name == "motorcycle" else getattr(data, name)()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import subprocess
 import sys
@@ -216,6 +217,7 @@ def main() -> None:
     if options.only:
         measure(options.only, root, options.rows, options.cores)
         return
+    rates: dict[str, list[tuple[float, ...]]] = {}
     for _ in range(options.rounds):
         for kind in options.kinds:
             command = [sys.executable, "-m", "tests.benchmarks.ray_rates", "--only", kind, "--root", root]
@@ -228,6 +230,10 @@ def main() -> None:
             epochs, waits = json.loads(done.stdout.strip().splitlines()[-1])
             first, second = (shown(*epoch, waits, options.cores) for epoch in epochs)
             print(f"{kind:11} first {first}   second {second}   waiting {waits:.3f}", flush=True)
+            rates.setdefault(kind, []).append(tuple(rows / clock for rows, clock, _ in epochs))
+    for kind, other in itertools.combinations(rates, 2):
+        first, second = np.median(rates[other], axis=0) / np.median(rates[kind], axis=0)
+        print(f"{other} / {kind}, medians by the clock: first epoch {first:.2f}, second {second:.2f}")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from dali_lab.interop.ray.choice import AUTO, best, costs_of
 from dali_lab.interop.ray.cut import cut
 from dali_lab.interop.ray.engines import Run
 from dali_lab.interop.ray.epochs import Piece
+from dali_lab.interop.ray.executions import use_all_from_the_start
 from dali_lab.interop.ray.node import on_a_node
 from dali_lab.interop.ray.plan import epochs_of
 from dali_lab.interop.ray.progress import Progress
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
     from pyarrow import Table
     from ray.data import Dataset
 
-ROWS_IN_TASK = 256, 2048
+ROWS_IN_TASK = 256, 4096
 """Rows that tasks compute: Ray Data takes 0.1 to 0.2 s to begin the next one, in which the CPU has nothing to do."""
+
+ROWS_IN_ORDER = 512
+"""Rows that tasks compute at most where blocks come in order: those of all tasks under way wait for the first one's."""
 
 BYTES_IN_BLOCK = 64 << 20
 """Bytes after which a task gives a block and goes on."""
@@ -173,7 +177,7 @@ def dataset(
         State of a distributed run, or a list with that of each rank: its epoch goes on with the batches that were not
         delivered.
     batches_per_block
-        Batches that a task computes and gives as one block. By default tasks compute 256 to 2,048 samples, fewer at the
+        Batches that a task computes and gives as one block. By default tasks compute 256 to 4,096 samples, fewer at the
         beginning and the end of an epoch, and give blocks of 64 MiB on the way.
     preserve_order
         Whether blocks come in the order of the batches; by default as the context of Ray Data says.
@@ -222,8 +226,8 @@ def dataset(
     least, most = (batches_per_block or max(1, rows // recipe.batch_size) for rows in ROWS_IN_TASK)
     options = ray.data.DataContext.get_current().execution_options
     ordered = options.preserve_order if preserve_order is None else preserve_order
-    if ordered and batches_per_block is None:  # the blocks of all tasks under way wait for those of the first one
-        most = max(least, most // 4)
+    if ordered and batches_per_block is None:
+        most = max(least, ROWS_IN_ORDER // recipe.batch_size)
     # Only batches whose rows are known are put together again from several blocks.
     whole = batches_per_block is not None or "on_error" in recipe.settings
     cpus = ray_options.get("num_cpus")
@@ -241,6 +245,7 @@ def dataset(
         None if whole else min(BYTES_IN_BLOCK, made.context.target_max_block_size or BYTES_IN_BLOCK)
     )
     set_share(made.context, share)
+    use_all_from_the_start(made)
     if preserve_order is not None:
         made.context.execution_options.preserve_order = preserve_order
     return made

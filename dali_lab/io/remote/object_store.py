@@ -297,9 +297,11 @@ class ObjectStore:
         if isinstance(error, (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError, PermissionError)):
             return StoreError(Kind.DENIED, self._denied(text))
         if "redirect without LOCATION" in text:
-            return StoreError(
-                Kind.WRONG, f"{self._place} is in another region: AWS_REGION, or the profile, has to name it"
-            )
+            if self._scheme in ("s3", "s3a"):
+                reason = "is in another region: AWS_REGION, or the profile, has to name it"
+            else:
+                reason = "answers with a redirect that names no place"
+            return StoreError(Kind.WRONG, f"{self._place} {reason}")
         if isinstance(error, exceptions.PreconditionError):
             return StoreError(Kind.CHANGED, "it changed while it was read")
         if refused := _CERTIFICATE.search(text):

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import ray
 import torch
 
 from dali_lab import Pipeline, fn
+from dali_lab.interop.ray import executions
 from dali_lab.interop.ray.recipe import column_names
 from dali_lab.model.errors import ArgumentError, FormatError, SampleError
 from dali_lab.plugin.pytorch import DALIGenericIterator
@@ -232,3 +234,21 @@ def test_columns_are_named_by_nodes_and_by_the_outputs_that_are_there() -> None:
         marked = fn.resize(encoded, size=(8, 8), save_attrs=True, name="marked")
         pipeline.set_outputs(small, *marked, labels)
     assert column_names(pipeline.graph) == ("small", "data", "sizes", "labels")
+
+
+def test_an_execution_knows_the_cluster_when_it_starts(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise it runs one task alone for a second."""
+    from ray.data._internal.execution.execution_callback import ExecutionCallback
+
+    found: list[float] = []
+
+    class Note(ExecutionCallback):  # type: ignore[misc]
+        def before_execution_starts(self, executor: Any) -> None:
+            found.append(executor._resource_manager.get_global_limits().cpu)
+
+    monkeypatch.setattr(executions, "_PATIENCE", 600)
+    made = dataset(make())
+    made.context.custom_execution_callback_classes = [*made.context.custom_execution_callback_classes, Note]
+    for _ in iterator(made):
+        pass
+    assert found == [2]

@@ -155,6 +155,13 @@ def test_denials_name_their_cause(between: Proxy, root: str, fault: str) -> None
         files.read_file(f"{root}/a/2.png")
 
 
+def test_a_redirect_of_a_web_server_to_nowhere_does_not_speak_of_regions(server: S3) -> None:
+    with proxy(server.address) as between:
+        between.fault = lambda method, path: "307"
+        with pytest.raises(OSError, match="redirect that names no place"):
+            files.read_file(f"{between.address}/a.png")
+
+
 def test_keys_that_a_library_takes_for_others_are_refused(s3: S3, root: str) -> None:
     with pytest.raises(OSError, match="names a bucket, and no object"):
         files.read_file(root)
