@@ -32,6 +32,8 @@ _EVERY = 0.1
 """Seconds between events, and between looks at the token."""
 _PATIENCE = 10.0
 """Seconds that a run that was cancelled may take to end."""
+_REMARK = ":info_message:"
+"""Sign of the lines by which Ray tells what it tries."""
 
 
 def cluster_address() -> str | None:
@@ -155,6 +157,9 @@ def _lines(output: IO[bytes], token: Token) -> Iterator[bytes]:
 
 
 def _last_line(said: IO[bytes]) -> str:
+    """The last line of a process that is no remark of Ray's about what it tries."""
     said.seek(0)
-    lines = said.read().decode("utf-8", "replace").strip().splitlines()
+    lines = [
+        line for line in said.read().decode("utf-8", "replace").splitlines() if line.strip() and _REMARK not in line
+    ]
     return lines[-1] if lines else "it said nothing"

@@ -138,7 +138,7 @@ def start(cores: int) -> None:
     """Start Ray, and wait until its own processes have started: until they use little processor time."""
     import ray
 
-    ray.init(num_cpus=cores, include_dashboard=False, logging_level="error")
+    ray.init(address="local", num_cpus=cores, include_dashboard=False, logging_level="error")
     used = ProcessorTime()
     before = -1.0
     for _ in range(60):

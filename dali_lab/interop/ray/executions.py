@@ -29,7 +29,7 @@ class KnowResources(ExecutionCallback or object):  # type: ignore[misc]
         """Wait until the resources are known."""
         autoscaler = getattr(executor, "_cluster_autoscaler", None)
         total = getattr(autoscaler, "get_total_resources", None)
-        manager = getattr(executor, "_resource_manager", None)
+        manager: Any = getattr(executor, "_resource_manager", None)
         if total is None or not hasattr(manager, "_global_limits_last_update_time"):
             return
         end = time.monotonic() + _PATIENCE

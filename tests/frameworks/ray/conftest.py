@@ -104,7 +104,8 @@ def start_ray(**options: Any) -> None:
 
     def start() -> None:
         ray.shutdown()  # parts of an attempt before
-        ray.init(include_dashboard=False, logging_level="warning", **options)
+        # Without an address, it takes a cluster of somebody else on this machine.
+        ray.init(address="local", include_dashboard=False, logging_level="warning", **options)
 
     patiently(start)
 
