@@ -47,7 +47,7 @@ def make_reader(operator: type[Operator]) -> type[Reader]:
     name = _class_name(operator.schema_name)
     members = {
         **described(operator),
-        "operator_name": operator.name,
+        "_operator_name": operator.name,
         "__doc__": docstring(operator, values="Tensor or Batch", module="ndd"),
         "__module__": f"{PACKAGE}.readers",
     }

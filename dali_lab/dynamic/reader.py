@@ -38,7 +38,7 @@ class Reader(Operator):
         If an argument is wrong.
     """
 
-    operator_name: ClassVar[str] = ""
+    _operator_name: ClassVar[str] = ""
 
     def __init__(
         self, batch_size: int | None = None, name: str | None = None, device: Any = "cpu", **arguments: Any
@@ -86,7 +86,7 @@ class Reader(Operator):
         given = {name: value for name, value in arguments.items() if value is not None}
         self._require_use("__call__")
         pipeline = self._open(size or 1, None, tuple(sorted(given)))
-        operator = find_operator(self.operator_name)
+        operator = find_operator(self._operator_name)
         values = {name: fed(operator, name, value, size or 1) for name, value in given.items()}
         outputs = pipeline.run(**values)
         while not len(outputs[0]):  # all samples were left out as bad
@@ -260,7 +260,7 @@ class Reader(Operator):
     def _define(self, pipeline: Pipeline, inputs: tuple[str, ...] = ()) -> None:
         source = find_operator("external_source")
         fed_by = {name: traced_call(source, (), {"name": name}) for name in inputs}
-        found = traced_call(find_operator(self.operator_name), (), {**self._arguments, **fed_by, "name": "reader"})
+        found = traced_call(find_operator(self._operator_name), (), {**self._arguments, **fed_by, "name": "reader"})
         self._keys = list(found) if isinstance(found, dict) else None
         nodes = found.values() if isinstance(found, dict) else found
         pipeline.set_outputs(*(nodes if isinstance(found, (dict, list, tuple)) else (nodes,)))
