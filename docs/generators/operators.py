@@ -24,15 +24,20 @@ _LIBRARIES = {"torchvision": "torchvision", "albumentations": "albumentations", 
 _PLACEMENTS = {"cpu": "CPU", "gpu": "GPU", "mixed": "mixed (CPU to GPU)"}
 
 
+_COST = re.compile(r"^\| \[`([\w.]+)`\]\(\S+\) \| ([^|]+ \| [^|]+) \|$", re.M)
+"""A row of the table of costs."""
+
+
 def write(docs: Path) -> None:
     """Write `reference/operators`: ``index.md`` and ``NAME.md`` with dots replaced by underscores."""
     folder = docs / "reference" / "operators"
     operators = {name: operator for name, operator in all_operators().items() if not operator.hidden}
     shown_by = _entries_by_operator()
+    costs = dict(_COST.findall((docs / "reference" / "cost.md").read_text("utf-8")))
     written = {"index.md"}
     for name, operator in operators.items():
         path = folder / f"{page_name(name)}.md"
-        write_page(path, _page(operator, shown_by.get(name, []), folder))
+        write_page(path, _page(operator, shown_by.get(name, []), costs.get(name, ""), folder))
         written.add(path.name)
     write_page(folder / "index.md", _index(operators))
     remove_others(folder, written)
@@ -76,12 +81,13 @@ def _index(operators: dict[str, type[Operator]]) -> str:
     return "\n".join(lines) + f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
 
 
-def _page(operator: type[Operator], entries: list[Entry], folder: Path) -> str:
+def _page(operator: type[Operator], entries: list[Entry], cost: str, folder: Path) -> str:
     own, others = _prose(operator)
     sections = [
         f"# {operator.name}",
         own,
         _facts(operator),
+        _cost(cost),
         _pictures(operator, entries, folder),
         others,
         "```python\n" + _signature(operator) + "\n```",
@@ -122,6 +128,12 @@ def _facts(operator: type[Operator]) -> str:
     if operator.random:
         facts.append("draws random numbers")
     return " · ".join(facts)
+
+
+def _cost(row: str) -> str:
+    """The cost, by its row in the table: the microseconds, and the inputs."""
+    time, _, inputs = row.partition(" | ")
+    return f"**[Cost](../cost.md)** {time} µs of a core for a sample (input: {inputs})" if row else ""
 
 
 def _pictures(operator: type[Operator], entries: list[Entry], folder: Path) -> str:

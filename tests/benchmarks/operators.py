@@ -10,11 +10,14 @@ import os
 import statistics
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dali_lab.model.documentation import page_name
 from dali_lab.schema.cases import Case, PerSample
 from dali_lab.schema.operator import Operator
 from tests.benchmarks.engines import DALI, OURS, disagreement, load, outputs, timed
@@ -183,5 +186,47 @@ def report(names: list[str], threads: int, seconds: float, rounds: int) -> str:
     return "\n".join(lines)
 
 
+def costs(names: list[str]) -> Iterator[str]:
+    """Rows of ``docs/reference/cost.md``: processor time of a sample on one thread, the best of three measurements.
+
+    Decoders are left out: their cases are pictures of a few pixels, and :mod:`throughput` decodes photographs.
+    """
+    engine = load(OURS)
+    operators = measured_operators()
+    for name in names or sorted(operators):
+        if name.startswith("decoders."):
+            continue
+        case = representative(operators[name])
+        pipeline = build(engine, name, case, 1)
+        for _ in range(6):  # kernels are compiled, and memory is there
+            pipeline.run()
+        best = min(_processor_time(pipeline) for _ in range(3))
+        pipeline.close()
+        inputs = ", ".join(_described(arrays[0]) for arrays, _ in case.inputs) or "none"
+        yield cost_row(name, best, inputs)
+
+
+def cost_row(name: str, seconds: float, inputs: str) -> str:
+    """A row of the table of costs."""
+    figure = f"{seconds * 1e6:,.0f}" if seconds >= 1e-5 else f"{seconds * 1e6:.1f}"
+    return f"| [`{name}`](operators/{page_name(name)}.md) | {figure} | {inputs} |"
+
+
+def _described(array: np.ndarray) -> str:
+    return f"{' × '.join(map(str, array.shape)) or 'one'} {array.dtype}"
+
+
+def _processor_time(pipeline: Any) -> float:
+    start, runs = time.process_time(), 0
+    while time.process_time() - start < 0.12:
+        pipeline.run()
+        runs += 1
+    return (time.process_time() - start) / (runs * BATCH)
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "cost":
+        for line in costs(sys.argv[2:]):
+            print(line, flush=True)
+        sys.exit()
     serve(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
