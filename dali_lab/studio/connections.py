@@ -24,6 +24,7 @@ MOST_HELD = 1000
 MOST_HELD_BYTES = 64 << 20
 """Bytes of them."""
 _MOST_EDITORS = 32
+_MOST_UNWANTED = 64
 
 
 class Editor:
@@ -41,10 +42,13 @@ class Editor:
         self.waiting: set[str] = set()
         self._preview: Token | None = None
         self._tokens: dict[int, Token] = {}
+        self._unwanted: deque[int] = deque(maxlen=_MOST_UNWANTED)
 
     def begin(self, run: int, token: Token) -> None:
         """Register work that can be cancelled by its number."""
         self._tokens[run] = token
+        if run in self._unwanted:
+            token.cancel()
 
     def begin_preview(self, run: int) -> Token:
         """Register a preview; it cancels the one before it."""
@@ -59,7 +63,8 @@ class Editor:
         self._tokens.pop(run, None)
 
     def cancel(self, run: int) -> None:
-        """Cancel the work of this number, if it is still running."""
+        """Cancel the work of this number, if it runs or is still to begin; from any thread."""
+        self._unwanted.append(run)
         token = self._tokens.get(run)
         if token is not None:
             token.cancel()

@@ -17,7 +17,10 @@ class Session(Workspace):
     """A workspace that receives and answers the messages of its editors."""
 
     def receive(self, port: Port, message: object, size: int = 0) -> None:
-        """Take a message of so many bytes; answers come through the port, in the order of the requests."""
+        """Take a message of so many bytes; answers come through the port, in the order of the requests.
+
+        A request to cancel goes before all others: what it is about may be what they wait for.
+        """
         if self.closed:
             return
         port.heard()
@@ -25,7 +28,10 @@ class Session(Workspace):
         if hold is None:
             self._refuse(port, message)
             return
-        self.do(lambda: self._answer(port, message, hold))
+        if isinstance(message, dict) and message.get("method") == "cancel":
+            self._answer(port, message, hold)
+        else:
+            self.do(lambda: self._answer(port, message, hold))
 
     def _refuse(self, port: Port, message: object) -> None:
         if isinstance(message, dict) and message.get("kind") == "request":

@@ -46,6 +46,17 @@ class Sample:
         return Named(self.name, self.title, self.summary)
 
 
+@dataclass(frozen=True)
+class Found:
+    """A document that was read and is to be opened, with the state of its file then."""
+
+    document: Document
+    title: str
+    file: Path | None = None
+    dirty: bool = False
+    stamp: Stamp | None = None
+
+
 class Store:
     """One document at a time; not safe to use from several threads at once.
 
@@ -183,40 +194,44 @@ class Store:
         """
         place = absolute(path, self.root)
         self.permissions.roots.allow(place if place.is_dir() else place.parent)
-        self.open_path(path)
+        self.take(self.find(path))
 
-    def open_path(self, path: str, pipeline: str | None = None) -> None:
-        """Open a file, or the entry in a folder of a gallery; `pipeline` names one in a program with several.
+    def take(self, found: Found) -> None:
+        """Open a document that was read."""
+        self.replace(found.document, title=found.title, file=found.file, dirty=found.dirty)
+        if found.file is not None:
+            self._stamp = found.stamp
+
+    def find(self, path: str, pipeline: str | None = None) -> Found:
+        """Read a file, or the entry in a folder of a gallery; `pipeline` names one in a program with several.
 
         Raises
         ------
         DocumentError
-            If it cannot be opened; the document stays as it was.
+            If it cannot be opened.
         """
         place = self.resolve(path)
         if (place / ENTRY_FILE).is_file():
             with self.permissions.roots.limiting():
                 title, document = read_entry(place)
-            self.replace(document, title=title, dirty=True)
-            return
+            return Found(document, title, dirty=True)
         document, stamp = read_document(place, self.permissions.root(place), pipeline)
+        title = title_of(place.name)
         if not place.name.endswith(".json"):
             # Saving writes graph files only, so it must not be offered to write over a program or a picture.
-            self.replace(document, title=title_of(place.name), dirty=True)
-            return
-        self.replace(document, title=title_of(place.name), file=place)
-        self._stamp = stamp
+            return Found(document, title, dirty=True)
+        return Found(document, title, place, stamp=stamp)
 
-    def open_text(self, text: str, name: str = "", pipeline: str | None = None) -> None:
-        """Open a text that was dropped or pasted: a graph file, or a program, whose `pipeline` of this name is meant.
+    def read(self, text: str, name: str = "", pipeline: str | None = None) -> Found:
+        """Read a text that was dropped or pasted: a graph file, or a program, whose `pipeline` of this name is meant.
 
         Raises
         ------
         DocumentError
-            If it is neither; the document stays as it was.
+            If it is neither.
         """
         document = document_of(text.encode("utf-8", "replace"), pipeline)
-        self.replace(document, title=title_of(name) or UNTITLED, dirty=True)
+        return Found(document, title_of(name) or UNTITLED, dirty=True)
 
     def save(self, path: str | None, overwrite: bool) -> None:
         """Write the document to a file.

@@ -264,9 +264,11 @@ class Changed(Wire):
 class OpenRequest(Wire):
     """Open one of: a file, a text (a graph file's or a program), a sample, an entry of the gallery.
 
-    `pipeline` says which one of a program with several.
+    `pipeline` says which one of a program with several. `run` is a number by which it can be cancelled as long as the
+    document before is there.
     """
 
+    run: int | None = None
     path: str | None = None
     text: str | None = None
     name: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from dali_lab.executor.failures import Cancelled
 from dali_lab.formats.pictures.folding import with_groups
 from dali_lab.io.locations import is_remote
 from dali_lab.studio.connections import Request
@@ -11,8 +12,10 @@ from dali_lab.studio.consent import digest
 from dali_lab.studio.document.exports import export_document, export_file, is_file
 from dali_lab.studio.document.folders import listing, remote_listing
 from dali_lab.studio.document.graph_document import empty_document, of_graph
+from dali_lab.studio.document.store import Found
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.permissions import question
+from dali_lab.studio.preview.results import Token
 from dali_lab.studio.protocol.connections import Empty, State
 from dali_lab.studio.protocol.documents import (
     AllowRequest,
@@ -44,32 +47,41 @@ def edit(workspace: Workspace, request: Request, params: EditRequest) -> Edited:
 @handles("open", OpenRequest)
 def open_document(workspace: Workspace, request: Request, params: OpenRequest) -> Opened:
     """Open a file, a text, or a graph by its name."""
-    store = workspace.store
-    with workspace.lock:
-        if params.path is not None:
-            store.open_path(params.path, params.pipeline)
-        elif params.text is not None:
-            store.open_text(params.text, params.name or "", params.pipeline)
-        else:
-            _open_named(workspace, params)
-        return workspace.opened(request.port)
+    token = Token()
+    if params.run is not None:
+        request.editor.begin(params.run, token)
+    try:
+        try:
+            found = _found(workspace, params)
+        finally:
+            token.check()  # nobody waits for an error, either
+        with workspace.lock:
+            workspace.store.take(found)
+            return workspace.opened(request.port)
+    except Cancelled as error:
+        raise DocumentError("Stopped.", "cancelled") from error
+    finally:
+        if params.run is not None:
+            request.editor.end(params.run)
 
 
-def _open_named(workspace: Workspace, params: OpenRequest) -> None:
+def _found(workspace: Workspace, params: OpenRequest) -> Found:
+    if params.path is not None:
+        return workspace.store.find(params.path, params.pipeline)
+    if params.text is not None:
+        return workspace.store.read(params.text, params.name or "", params.pipeline)
     if params.sample is not None:
         sample = workspace.samples.get(params.sample)
         if sample is None:
             raise DocumentError(f"There is no sample '{params.sample}'.", "not_found")
-        workspace.store.replace(sample.make(), title=sample.title)
-    elif params.gallery is not None:
+        return Found(sample.make(), sample.title)
+    if params.gallery is not None:
         sample = workspace.gallery_samples.get(params.gallery)
         if sample is not None:
-            workspace.store.replace(sample.make(), title=sample.title)
-        else:
-            entry = workspace.gallery_page.entry(params.gallery)
-            workspace.store.replace(of_graph(with_groups(entry.over())), title=entry.title)
-    else:
-        raise DocumentError("Say what to open: a path, a text, or a sample.")
+            return Found(sample.make(), sample.title)
+        entry = workspace.gallery_page.entry(params.gallery)
+        return Found(of_graph(with_groups(entry.over())), entry.title)
+    raise DocumentError("Say what to open: a path, a text, or a sample.")
 
 
 @handles("new", Empty)

@@ -12,6 +12,7 @@ import {
 } from '@xyflow/react';
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Point } from '../core/edits';
+import { flowName } from '../core/flowNames';
 import { NODE_SIZE } from '../core/layout';
 import { OVERVIEW_SIZE, overviewCorner, type Corner } from '../core/overview';
 import { ConnectionLine } from './ConnectionLine';
@@ -22,7 +23,7 @@ import { LinkEdge, type LinkEdgeType } from './LinkEdge';
 import { Menu } from './Menu';
 import { NodeCard } from './NodeCard';
 import { People } from './People';
-import { GroupNode, NoteNode } from './Notes';
+import { GroupFrame, GroupHead, NoteNode } from './Notes';
 import { SubgraphCard } from './SubgraphCard';
 import { LEAST_ZOOM, MOST_ZOOM, useCanvasPort } from './useCanvasPort';
 import { useFarWatch } from './useFar';
@@ -35,7 +36,13 @@ import { useDropping } from './useDropping';
 import { t } from '../core/language';
 import './Canvas.css';
 
-const nodeTypes = { operator: NodeCard, note: NoteNode, frame: GroupNode, subgraph: SubgraphCard };
+const nodeTypes = {
+  operator: NodeCard,
+  note: NoteNode,
+  frame: GroupFrame,
+  title: GroupHead,
+  subgraph: SubgraphCard,
+};
 const edgeTypes = { link: LinkEdge };
 // React Flow draws all nodes again for each property that is another object.
 const HAND_KEY = 'Space';
@@ -95,7 +102,7 @@ export function Canvas() {
 
   const sizeOf = useCallback(
     (id: string) => {
-      const measured = flow.getInternalNode(id)?.measured;
+      const measured = flow.getInternalNode(flowName(id))?.measured;
       return { width: measured?.width ?? NODE_SIZE.width, height: measured?.height ?? NODE_SIZE.height };
     },
     [flow],

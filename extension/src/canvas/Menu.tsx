@@ -4,6 +4,7 @@ import { createPortal } from 'react-dom';
 import { useEditor } from './context';
 import { OverlayContext } from './overlay';
 import { Icon } from './icons';
+import { graphName } from '../core/flowNames';
 import { usePressOutside } from './usePressOutside';
 import './Menu.css';
 
@@ -52,7 +53,7 @@ export function Menu({ anchor, label, items, onClose }: Properties) {
       // The command may have removed the node that had the focus.
       const element = before.current as HTMLElement | null;
       const node = element?.closest<HTMLElement>('.react-flow__node-operator')?.dataset['id'];
-      if (node !== undefined && !editor.history.document.nodes[node]) editor.canvas?.focus();
+      if (node !== undefined && !editor.history.document.nodes[graphName(node)]) editor.canvas?.focus();
       else element?.focus();
     };
   }, [editor]);

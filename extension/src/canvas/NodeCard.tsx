@@ -1,5 +1,5 @@
 /** A node on the canvas: title, placement, the arguments that matter, thumbnails, time and error. */
-import type { NodeProps } from '@xyflow/react';
+import { useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useMemo, useRef, type CSSProperties } from 'react';
 import {
   outputsOf,
@@ -10,6 +10,7 @@ import {
 import { inputAt, inputCount } from '../core/connect';
 import { bareEdge, formatEdge, switchOf, type GraphNode } from '../core/document';
 import { openNode } from '../core/actions';
+import { graphName } from '../core/flowNames';
 import { definitionName } from '../core/definitions';
 import { outputTransfer } from '../core/placement';
 import { useEditor, useNode, useNodeState, useNodeView, useOperator, useValue } from './context';
@@ -17,7 +18,6 @@ import { ArgumentRow } from './controls/ArgumentRow';
 import { IconButton } from './controls/buttons';
 import { FamilyIcon, Icon } from './icons';
 import { Port } from './Port';
-import { useMeasurePorts } from './useMeasurePorts';
 import { CardBody, CardMessage, DeviceMark, Foot, Glance, Title } from './NodeParts';
 import { halves } from '../core/values';
 import { t } from '../core/language';
@@ -52,7 +52,8 @@ function cardArguments(operator: Operator | undefined, node: GraphNode): Argumen
   return [...shown, ...linked];
 }
 
-export const NodeCard = memo(function NodeCard({ id, selected, dragging, height }: NodeProps) {
+export const NodeCard = memo(function NodeCard({ id: flowId, selected, dragging, height }: NodeProps) {
+  const id = graphName(flowId);
   const editor = useEditor();
   const node = useNode(id);
   const view = useNodeView(id);
@@ -61,7 +62,7 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
   const far = useValue(editor.view, ({ far }) => far);
   const color = useValue(editor.catalogue, (catalogue) => catalogue?.color(operator?.family)) ?? 'gray';
   const working = useValue(editor.previews.status, ({ progress }) => progress?.node === id);
-  const measurePorts = useMeasurePorts(id);
+  const measurePorts = useUpdateNodeInternals();
 
   const collapsed = view?.collapsed ?? false;
   const shown = useMemo(
@@ -76,9 +77,9 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
   const measured = useRef(ports);
   useEffect(() => {
     // React Flow measures ports when a node appears; here only when they change afterwards.
-    if (measured.current !== ports) measurePorts();
+    if (measured.current !== ports) measurePorts(flowId);
     measured.current = ports;
-  }, [ports, measurePorts]);
+  }, [flowId, ports, measurePorts]);
 
   let known = heights.get(editor);
   if (!known) heights.set(editor, (known = new Map<string, number>()));

@@ -5,6 +5,7 @@ import { closeGroup } from '../core/actions';
 import { setNote } from '../core/edits';
 import { useEditor, useValue } from './context';
 import { Button } from './controls/buttons';
+import { itemOf } from './flow';
 import { GroupTitle } from './GroupTitle';
 import { Markdown } from './Markdown';
 import { t } from '../core/language';
@@ -12,7 +13,7 @@ import './Notes.css';
 
 export const NoteNode = memo(function NoteNode({ id, selected }: NodeProps) {
   const editor = useEditor();
-  const key = id.slice('note:'.length);
+  const key = itemOf(id);
   const note = useValue(editor.document, (document) => document.view.notes.find((each) => each.id === key));
   const [text, setText] = useState(note?.text ?? '');
   useEffect(() => setText(note?.text ?? ''), [note?.text]);
@@ -48,13 +49,19 @@ export const NoteNode = memo(function NoteNode({ id, selected }: NodeProps) {
   );
 });
 
-export const GroupNode = memo(function GroupNode({ id, selected }: NodeProps) {
+/** What lies behind the members of an open group. */
+export const GroupFrame = memo(function GroupFrame({ selected }: NodeProps) {
+  return <div className={`group ${selected ? 'selected' : ''}`} data-testid="group" />;
+});
+
+/** The top of an open group's frame; a node of its own, as links lie between it and the frame. */
+export const GroupHead = memo(function GroupHead({ id }: NodeProps) {
   const editor = useEditor();
-  const key = id.slice('group:'.length);
+  const key = itemOf(id);
   const group = useValue(editor.document, (document) => document.view.groups.find((each) => each.id === key));
   if (!group) return null;
   return (
-    <div className={`group ${selected ? 'selected' : ''}`} data-testid="group">
+    <div className="group-head">
       <GroupTitle group={group} className="group-title" />
       {group.subgraph && (
         <Button

@@ -1,6 +1,7 @@
 /** Pointers and selections of the others, with their names, on the canvas. */
 import { useStore, ViewportPortal } from '@xyflow/react';
 import type { CSSProperties } from 'react';
+import { flowName } from '../core/flowNames';
 import type { Person } from '../core/people';
 import { useEditor, useValue } from './context';
 import './People.css';
@@ -30,7 +31,7 @@ export function People() {
 
 /** A frame around a node that somebody has selected. */
 function Chosen({ id, name }: { id: string; name: string | null }) {
-  const node = useStore(({ nodeLookup }) => nodeLookup.get(id));
+  const node = useStore(({ nodeLookup }) => nodeLookup.get(flowName(id)));
   if (!node) return null;
   const { x, y } = node.internals.positionAbsolute;
   const { width, height } = node.measured;

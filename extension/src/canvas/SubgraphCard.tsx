@@ -1,30 +1,30 @@
 /** A collapsed group: one card with the ports that cross its border and the pictures that leave it. */
 import { IconButton } from './controls/buttons';
-import type { NodeProps } from '@xyflow/react';
+import { useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useMemo } from 'react';
 import { setGroup } from '../core/edits';
 import { boundary, portOf } from '../core/subgraphs';
 import { useEditor, useValue } from './context';
+import { itemOf } from './flow';
 import { GroupTitle } from './GroupTitle';
 import { Icon } from './icons';
 import { CardBody } from './NodeParts';
 import { Port } from './Port';
-import { useMeasurePorts } from './useMeasurePorts';
 import { t, tn } from '../core/language';
 
 export const SubgraphCard = memo(function SubgraphCard({ id, selected }: NodeProps) {
   const editor = useEditor();
-  const key = id.slice('group:'.length);
+  const key = itemOf(id);
   const document = useValue(editor.document);
   const catalogue = useValue(editor.catalogue);
   const group = document.view.groups.find((each) => each.id === key);
-  const measurePorts = useMeasurePorts(id);
+  const measurePorts = useUpdateNodeInternals();
   const ports = useMemo(
     () => (group && catalogue ? boundary(document, catalogue, group) : { inputs: [], outputs: [] }),
     [document, catalogue, group],
   );
   const signature = [...ports.inputs, ...ports.outputs].map(({ label }) => label).join('/');
-  useEffect(measurePorts, [signature, measurePorts]);
+  useEffect(() => measurePorts(id), [id, signature, measurePorts]);
   if (!group) return null;
   const last = ports.outputs.at(-1)?.source.node ?? group.nodes.at(-1);
   const change = (label: string, next: Parameters<typeof setGroup>[2]): void => {

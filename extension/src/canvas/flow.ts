@@ -1,26 +1,28 @@
 /** The document as React Flow sees it; objects stay the same where nothing changed, so that little is drawn. */
-import type { Node } from '@xyflow/react';
+import type { Node, NodeChange } from '@xyflow/react';
 import { kindOf, type Facts } from '../core/connect';
 import { transferOf } from '../core/placement';
 import { formatEdge, isArgument, links, targetKey, type GraphDocument } from '../core/document';
 import { routeOf } from '../core/edits';
 import type { Selection } from '../core/editor';
 import { cornerOf, FRAME, NODE_SIZE, placeOf, type Box, type Size } from '../core/layout';
+import { flowName, graphName } from '../core/flowNames';
 import { groupKey, hiddenNodes, portOf } from '../core/subgraphs';
 import type { LinkEdgeType } from './LinkEdge';
 import { t } from '../core/language';
 
-export type FlowNode = Node<Record<string, never>, 'operator' | 'note' | 'frame' | 'subgraph'>;
+export type FlowNode = Node<Record<string, never>, 'operator' | 'note' | 'frame' | 'title' | 'subgraph'>;
 
-/** The z-index that React Flow adds to selected nodes; a frame stays behind its nodes. */
+/** The z-index that React Flow adds to selected nodes; a frame stays behind its nodes and links, its title before links. */
 const ELEVATED = 1000;
 
 const NO_DATA: Record<string, never> = {};
+/** The empty part of a title's strip is its frame's: links there can be pressed. */
+const NO_POINTER = { pointerEvents: 'none' } as const;
 const NO_ROUTE: readonly [number, number][] = [];
 
-function isSelected(id: string, type: FlowNode['type'], selection: Selection): boolean {
-  if (type === 'operator') return selection.nodes.has(id);
-  return selection.item !== null && id.slice(id.indexOf(':') + 1) === selection.item;
+function isSelected(id: string, selection: Selection): boolean {
+  return selection.item !== null && itemOf(id) === selection.item;
 }
 
 function reuse(old: FlowNode | undefined, next: FlowNode): FlowNode {
@@ -54,6 +56,9 @@ function groupBox(document: GraphDocument, members: readonly string[], sizeOf: (
   return { x, y, width: right - x, height: bottom - y };
 }
 
+/** The key of a group's title, which lies over links where its frame lies under them. */
+export const titleKey = (id: string): string => `title:${id}`;
+
 /** The frames of groups around their members as those are now: cards grow when their pictures come. */
 export function fitFrames(
   document: GraphDocument,
@@ -61,11 +66,38 @@ export function fitFrames(
   sizeOf: (id: string) => Size,
 ): FlowNode[] {
   return nodes.map((node) => {
-    const group = document.view.groups.find(({ id }) => groupKey(id) === node.id);
-    if (node.type !== 'frame' || node.dragging || !group) return node;
-    const { x, y, width, height } = groupBox(document, group.nodes, sizeOf);
+    if ((node.type !== 'frame' && node.type !== 'title') || node.dragging) return node;
+    const key = itemOf(node.id);
+    const group = document.view.groups.find(({ id }) => id === key);
+    if (!group) return node;
+    const frame = groupBox(document, group.nodes, sizeOf);
+    const { x, y, width, height } = node.type === 'frame' ? frame : titleBox(frame);
     if (node.width === width && node.height === height) return node;
     return { ...node, position: { x, y }, width, height, measured: { width, height } };
+  });
+}
+
+/** The strip at the top of a frame that its title stands in. */
+function titleBox(frame: Box): Box {
+  return { ...frame, height: FRAME.title + FRAME.pad };
+}
+
+/** The id in the document of a note or group that React Flow has under this id. */
+export function itemOf(id: string): string {
+  return graphName(id.slice(id.indexOf(':') + 1));
+}
+
+/** Changes of titles as changes of their frames, which they are a part of; moves are those of both. */
+export function titlesAsFrames(changes: NodeChange<FlowNode>[]): NodeChange<FlowNode>[] {
+  const moved = new Set<string>();
+  return changes.flatMap((change) => {
+    const key = 'id' in change ? /^(?:title|group):(.*)$/s.exec(change.id)?.[1] : undefined;
+    if (key === undefined) return [change];
+    if (change.type === 'select') return [{ ...change, id: `group:${key}` }];
+    if (change.type !== 'position') return [change];
+    if (moved.has(key)) return [];
+    moved.add(key);
+    return ['group', 'title'].map((part) => ({ ...change, id: `${part}:${key}` }));
   });
 }
 
@@ -85,7 +117,7 @@ export function flowNodes(
   const hidden = hiddenNodes(document);
   for (const group of document.view.groups) {
     if (!group.nodes.some((id) => document.nodes[id])) continue;
-    const id = `group:${group.id}`;
+    const id = flowName(groupKey(group.id));
     if (group.collapsed) {
       nodes.push(
         reuse(old.get(id), {
@@ -96,28 +128,35 @@ export function flowNodes(
           initialWidth: NODE_SIZE.width,
           initialHeight: NODE_SIZE.height,
           ariaLabel: t('Group %1', group.title),
-          selected: isSelected(id, 'subgraph', selection),
+          selected: isSelected(id, selection),
         }),
       );
       continue;
     }
-    const { x, y, width, height } = groupBox(document, group.nodes, sizeOf);
-    const selected = isSelected(id, 'frame', selection);
-    nodes.push(
-      reuse(old.get(id), {
-        id,
-        type: 'frame',
-        data: NO_DATA,
-        position: { x, y },
-        width,
-        height,
-        zIndex: selected ? -2 - ELEVATED : -2,
-        selected,
-      }),
-    );
+    const frame = groupBox(document, group.nodes, sizeOf);
+    const selected = isSelected(id, selection);
+    for (const [key, type, box, zIndex] of [
+      [id, 'frame', frame, -2],
+      [flowName(titleKey(group.id)), 'title', titleBox(frame), 0],
+    ] as const) {
+      const { x, y, width, height } = box;
+      nodes.push(
+        reuse(old.get(key), {
+          id: key,
+          type,
+          data: NO_DATA,
+          position: { x, y },
+          width,
+          height,
+          zIndex: selected ? zIndex - ELEVATED : zIndex,
+          selected,
+          style: type === 'title' ? NO_POINTER : undefined,
+        }),
+      );
+    }
   }
   for (const note of document.view.notes) {
-    const id = `note:${note.id}`;
+    const id = flowName(`note:${note.id}`);
     nodes.push(
       reuse(old.get(id), {
         id,
@@ -126,23 +165,23 @@ export function flowNodes(
         position: { x: note.x, y: note.y },
         width: note.w,
         height: note.h,
-        zIndex: -1,
-        selected: isSelected(id, 'note', selection),
+        selected: isSelected(id, selection),
       }),
     );
   }
   for (const id of Object.keys(document.nodes)) {
     if (hidden.has(id)) continue;
+    const key = flowName(id);
     nodes.push(
-      reuse(old.get(id), {
-        id,
+      reuse(old.get(key), {
+        id: key,
         type: 'operator',
         data: NO_DATA,
         position: placeOf(document, id),
         ariaLabel: `${id}, ${document.nodes[id]?.op ?? ''}`,
         initialWidth: NODE_SIZE.width,
         initialHeight: NODE_SIZE.height,
-        selected: isSelected(id, 'operator', selection),
+        selected: selection.nodes.has(id),
       }),
     );
   }
@@ -161,8 +200,8 @@ export function flowEdges(facts: Facts, selection: Selection, before: LinkEdgeTy
     .map(({ source, target }) => {
       const [from, to] = [hidden.get(source.node), hidden.get(target.node)];
       const [sourceId, targetId] = [
-        from === undefined ? source.node : `group:${from}`,
-        to === undefined ? target.node : `group:${to}`,
+        flowName(from === undefined ? source.node : groupKey(from)),
+        flowName(to === undefined ? target.node : groupKey(to)),
       ];
       const id = targetKey(target);
       const kind = kindOf(facts, source);

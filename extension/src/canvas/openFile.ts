@@ -4,7 +4,7 @@ import { open } from '../core/files';
 import { t } from '../core/language';
 import { textOf } from './reportPicture';
 
-export async function openFile(editor: Editor, file: File): Promise<boolean> {
+export async function openFile(editor: Editor, file: File, run?: number): Promise<boolean> {
   let text: string;
   try {
     text = await textOf(file);
@@ -15,5 +15,5 @@ export async function openFile(editor: Editor, file: File): Promise<boolean> {
     editor.notify('error', t('%1 could not be opened: %2 %3', file.name, reason, pictures));
     return false;
   }
-  return open(editor, { text, name: file.name.replace(/\.(png|html)$/i, '.dali.json') });
+  return open(editor, { text, name: file.name.replace(/\.(png|html)$/i, '.dali.json') }, run);
 }

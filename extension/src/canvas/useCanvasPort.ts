@@ -4,6 +4,7 @@ import { useCallback, useEffect, useRef, type MutableRefObject, type RefObject }
 import { around } from '../core/apart';
 import type { GraphDocument } from '../core/document';
 import type { Point } from '../core/edits';
+import { flowName, graphName } from '../core/flowNames';
 import { placeOf, type Box, type Size } from '../core/layout';
 import { intoView, Motion, zoomed } from '../core/motion';
 import { useEditor } from './context';
@@ -76,7 +77,7 @@ export function useCanvasPort(
     const boundsOf = (ids?: readonly string[]): Box | null => {
       // As the document is now: the canvas may not have drawn it yet.
       const all = flowNodes(editor.history.document, editor.selection.get(), flow.getNodes(), sizeOf);
-      const shown = ids ? all.filter(({ id }) => ids.includes(id)) : all;
+      const shown = ids ? all.filter(({ id }) => ids.includes(graphName(id))) : all;
       return shown.length > 0 ? getNodesBounds(shown) : null;
     };
     const viewOf = (bounds: Box, { width, height }: Size, most: number): Viewport =>
@@ -166,7 +167,7 @@ export function useCanvasPort(
       },
       reveal: (id) => {
         const element = frame.current?.querySelector<HTMLElement>(
-          `.react-flow__node[data-id="${CSS.escape(id)}"]`,
+          `.react-flow__node[data-id="${flowName(id)}"]`,
         );
         const view = frame.current?.getBoundingClientRect();
         const box = element?.getBoundingClientRect();

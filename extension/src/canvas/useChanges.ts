@@ -4,7 +4,8 @@ import { useCallback, type Dispatch, type SetStateAction } from 'react';
 import type { Editor } from '../core/editor';
 import type { Size } from '../core/layout';
 import { useEditor } from './context';
-import { fitFrames, type FlowNode } from './flow';
+import { graphName } from '../core/flowNames';
+import { fitFrames, itemOf, titlesAsFrames, type FlowNode } from './flow';
 import type { LinkEdgeType } from './LinkEdge';
 
 /** Cards that grow in one go, as when pictures come, are looked at together. */
@@ -22,20 +23,20 @@ function wayLater(editor: Editor): void {
 export function useChanges(setNodes: Dispatch<SetStateAction<FlowNode[]>>, sizeOf: (id: string) => Size) {
   const editor = useEditor();
   const onNodesChange = useCallback(
-    (changes: NodeChange<FlowNode>[]) => {
+    (all: NodeChange<FlowNode>[]) => {
+      const changes = titlesAsFrames(all);
       const selected = changes.filter((change) => change.type === 'select');
       if (selected.length > 0) {
         const current = editor.selection.get();
         const chosen = new Set(current.nodes);
         let item = current.item;
         for (const { id, selected: on } of selected) {
-          const colon = id.indexOf(':');
-          if (colon >= 0) {
-            const key = id.slice(colon + 1);
+          if (id.includes(':')) {
+            const key = itemOf(id);
             if (on) item = key;
             else if (item === key) item = null;
-          } else if (on) chosen.add(id);
-          else chosen.delete(id);
+          } else if (on) chosen.add(graphName(id));
+          else chosen.delete(graphName(id));
         }
         const same =
           item === current.item &&
@@ -56,13 +57,13 @@ export function useChanges(setNodes: Dispatch<SetStateAction<FlowNode[]>>, sizeO
         // A group takes its members along.
         for (const { id, position } of moved) {
           const old = before.find((node) => node.id === id);
-          const group = editor.history.document.view.groups.find((each) => `group:${each.id}` === id);
+          const group = editor.history.document.view.groups.find((each) => each.id === itemOf(id));
           if (!old || !group || !position) continue;
           const dx = position.x - old.position.x;
           const dy = position.y - old.position.y;
           const carried = changes.flatMap((change) => (change.type === 'position' ? [change.id] : []));
           next = next.map((node) =>
-            group.nodes.includes(node.id) && !carried.includes(node.id)
+            group.nodes.includes(graphName(node.id)) && !carried.includes(node.id)
               ? { ...node, position: { x: node.position.x + dx, y: node.position.y + dy } }
               : node,
           );

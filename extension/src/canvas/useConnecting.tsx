@@ -5,6 +5,7 @@ import * as actions from '../core/actions';
 import type { Point } from '../core/edits';
 import { canConnect, targetsOn } from '../core/connect';
 import { targetKey, type Link, type Target } from '../core/document';
+import { flowName, graphName } from '../core/flowNames';
 import { NODE_SIZE } from '../core/layout';
 import { outputOfPort, targetOfPort } from '../core/subgraphs';
 import { links } from '../core/document';
@@ -51,12 +52,13 @@ export function useConnecting(
       if (!facts || !fromNode || !fromHandle.id) return;
       const at = clientPoint(event);
       const place = flow.screenToFlowPosition(at);
+      const onto = toNode ? graphName(toNode.id) : nodeAt(frame.current, at);
       if (fromHandle.type === 'source') {
         const source = outputOfPort(fromNode.id, fromHandle.id);
         if (toHandle?.id && toHandle.type === 'target') {
           actions.tryConnect(editor, source, targetOfPort(toHandle.nodeId, toHandle.id), at, replaces);
-        } else if (toNode ?? nodeAt(frame.current, at)) {
-          const id = toNode?.id ?? (nodeAt(frame.current, at) as string);
+        } else if (onto !== null) {
+          const id = onto;
           const fitting = targetsOn(facts, source, id);
           const first = fitting[0];
           if (fitting.length === 1 && first) actions.tryConnect(editor, source, first, at, replaces);
@@ -83,10 +85,9 @@ export function useConnecting(
         if (toHandle?.id && toHandle.type === 'source') {
           actions.tryConnect(editor, outputOfPort(toHandle.nodeId, toHandle.id), target, at);
         } else {
-          const id = toNode?.id ?? nodeAt(frame.current, at);
-          if (id !== null && id !== fromNode.id)
-            actions.tryConnect(editor, { node: id, output: 0 }, target, at);
-          else if (id === null) editor.prompts.patch({ quick: { at, place, to: target } });
+          if (onto !== null && onto !== graphName(fromNode.id))
+            actions.tryConnect(editor, { node: onto, output: 0 }, target, at);
+          else if (onto === null) editor.prompts.patch({ quick: { at, place, to: target } });
         }
       }
     },
@@ -105,7 +106,7 @@ export function useLinkUnder(frame: RefObject<HTMLElement>): (id: string) => Lin
       const node = editor.history.document.nodes[id];
       const connected = node?.inputs?.some((reference) => reference !== null);
       const feeds = links(editor.history.document).some(({ source }) => source.node === id);
-      const internal = flow.getInternalNode(id);
+      const internal = flow.getInternalNode(flowName(id));
       if (!node || connected || feeds || !internal || !frame.current) return undefined;
       const { x, y } = internal.internals.positionAbsolute;
       const width = internal.measured.width ?? NODE_SIZE.width;

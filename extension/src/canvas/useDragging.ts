@@ -9,7 +9,8 @@ import type { Editor } from '../core/editor';
 import { t } from '../core/language';
 import { cornerOf, placeOf } from '../core/layout';
 import { useEditor } from './context';
-import type { FlowNode } from './flow';
+import { graphName } from '../core/flowNames';
+import { itemOf, type FlowNode } from './flow';
 import type { LinkEdgeType } from './LinkEdge';
 import { useLinkUnder } from './useConnecting';
 
@@ -28,16 +29,18 @@ export function useDragging(
       const start = editor.history.document;
       const positions: Record<string, Point> = {};
       const notes: [string, Point][] = [];
-      const groups = dragged.filter(({ type }) => type === 'frame').map(({ id }) => id.slice(6));
+      const groups = dragged
+        .filter(({ type }) => type === 'frame' || type === 'title')
+        .map(({ id }) => itemOf(id));
       const members = start.view.groups
         .filter(({ id }) => groups.includes(id))
         .flatMap((group) => group.nodes);
       const all = flow.getNodes();
-      for (const node of [...dragged, ...all.filter(({ id }) => members.includes(id))]) {
-        if (node.type === 'operator') positions[node.id] = node.position;
-        else if (node.type === 'note') notes.push([node.id.slice(5), node.position]);
+      for (const node of [...dragged, ...all.filter(({ id }) => members.includes(graphName(id)))]) {
+        if (node.type === 'operator') positions[graphName(node.id)] = node.position;
+        else if (node.type === 'note') notes.push([itemOf(node.id), node.position]);
         else if (node.type === 'subgraph') {
-          const group = start.view.groups.find(({ id }) => `group:${id}` === node.id);
+          const group = start.view.groups.find(({ id }) => id === itemOf(node.id));
           const corner = cornerOf(start, group?.nodes ?? []);
           for (const id of group?.nodes ?? []) {
             const place = placeOf(start, id);
@@ -72,10 +75,10 @@ export function useDragging(
   const onNodeDrag = useCallback(
     (_: unknown, node: FlowNode, dragged: FlowNode[]) => {
       // Alt-drag leaves a copy behind.
-      if (copying.current) copyInPlace(editor, node.id);
+      if (copying.current) copyInPlace(editor, graphName(node.id));
       copying.current = false;
       if (dragged.length !== 1 || node.type !== 'operator') return;
-      const link = linkUnder(node.id);
+      const link = linkUnder(graphName(node.id));
       setDropLink(link ? targetKey(link.target) : null);
     },
     [editor, linkUnder, setDropLink],

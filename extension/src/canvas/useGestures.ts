@@ -6,7 +6,8 @@ import { routeOf } from '../core/edits';
 import { t } from '../core/language';
 import { targetOfPort } from '../core/subgraphs';
 import { useEditor } from './context';
-import type { FlowNode } from './flow';
+import { graphName } from '../core/flowNames';
+import { itemOf, type FlowNode } from './flow';
 import { clientPoint } from './hits';
 import type { LinkEdgeType } from './LinkEdge';
 import { groupMenu, nodeMenu, noteMenu, paneMenu, selectionMenu } from './menus';
@@ -57,22 +58,23 @@ export function useGestures({ frame, readOnly, setMenu, endConnection, take, mov
         } else if (toHandle?.type === 'source') endConnection(event, state);
         else if (!toHandle) actions.disconnect(editor, [old]);
       },
-      onNodeClick: (event, node) => chooseOne(event, node.id),
+      onNodeClick: (event, node) => chooseOne(event, graphName(node.id)),
       onNodeContextMenu: (event, node) => {
         event.preventDefault();
-        if (node.type === 'frame' || node.type === 'subgraph') {
-          const group = node.id.slice('group:'.length);
+        if (node.type === 'frame' || node.type === 'title' || node.type === 'subgraph') {
+          const group = itemOf(node.id);
           editor.select([], [], group);
           setMenu({ at: clientPoint(event), label: t('Group'), items: groupMenu(editor, group) });
           return;
         }
         if (node.type === 'note') {
-          editor.select([], [], node.id.slice('note:'.length));
+          editor.select([], [], itemOf(node.id));
           setMenu({ at: clientPoint(event), label: t('Note'), items: noteMenu(editor) });
           return;
         }
-        if (!editor.selection.get().nodes.has(node.id)) editor.select([node.id]);
-        setMenu({ at: clientPoint(event), label: node.id, items: nodeMenu(editor, node.id) });
+        const name = graphName(node.id);
+        if (!editor.selection.get().nodes.has(name)) editor.select([name]);
+        setMenu({ at: clientPoint(event), label: name, items: nodeMenu(editor, name) });
       },
       onSelectionContextMenu: (event) => {
         event.preventDefault();

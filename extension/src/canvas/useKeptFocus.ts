@@ -1,5 +1,6 @@
 /** Keys go on working when the element that had the focus is removed. */
 import { useEffect, useLayoutEffect, type RefObject } from 'react';
+import { graphName } from '../core/flowNames';
 import { useEditor, useValue } from './context';
 
 /** Where keys belong that have lost their element: the dialog or the gallery in front, or else the canvas. */
@@ -11,7 +12,7 @@ export function useKeptFocus(frame: RefObject<HTMLDivElement | null>): void {
     // The focus leaves before its node does: nobody sees it on the page's body.
     const root = frame.current?.getRootNode() as ShadowRoot | undefined;
     const held = root?.activeElement?.closest<HTMLElement>('.react-flow__node-operator')?.dataset['id'];
-    if (held !== undefined && !document.nodes[held]) frame.current?.focus({ preventScroll: true });
+    if (held !== undefined && !document.nodes[graphName(held)]) frame.current?.focus({ preventScroll: true });
   }, [document, frame]);
   useEffect(() => {
     let engaged = false;

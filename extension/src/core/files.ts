@@ -8,14 +8,19 @@ import type { Consent, Exported, ExportedFile, Listing, Opened } from './protoco
 import { t } from './language';
 import { sourceOf } from './pasted';
 
-export async function open(editor: Editor, asked: OpenRequest): Promise<boolean> {
+/** Opens a graph; says whether it is there, or the person has been asked more. `run` is a number to stop it by. */
+export async function open(editor: Editor, asked: OpenRequest, run?: number): Promise<boolean> {
   const request = 'text' in asked ? { ...asked, text: sourceOf(asked.text) } : asked;
   try {
     if (await editor.host.open?.(request)) return true;
-    const opened = await editor.connection.call('open', request);
+    const opened = await editor.connection.call('open', {
+      ...request,
+      ...(run === undefined ? {} : { run }),
+    });
     adoptAndKeep(editor, opened);
     return true;
   } catch (error) {
+    if (error instanceof RequestError && error.code === 'cancelled') return false;
     const pipelines = error instanceof RequestError ? error.pipelines : undefined;
     if (pipelines && ('path' in request || 'text' in request)) {
       editor.prompts.patch({ program: { request, pipelines } });
@@ -24,6 +29,11 @@ export async function open(editor: Editor, asked: OpenRequest): Promise<boolean>
     editor.report(error, t('It could not be opened'));
     return false;
   }
+}
+
+/** Stops what is being opened, as long as the graph before is there. */
+export function stopOpening(editor: Editor, run: number): void {
+  editor.connection.call('cancel', { run }).catch(() => undefined);
 }
 
 /** Takes a document that was opened; one that was not saved is kept. */

@@ -258,8 +258,9 @@ export interface Changed {
   client: string;
 }
 
-/** Open one of: a file, a text (a graph file's or a program), a sample, an entry of the gallery. `pipeline` says which one of a program with several. */
+/** Open one of: a file, a text (a graph file's or a program), a sample, an entry of the gallery. `pipeline` says which one of a program with several. `run` is a number by which it can be cancelled as long as the document before is there. */
 export interface OpenRequest {
+  run?: number | null;
   path?: string | null;
   text?: string | null;
   name?: string | null;

@@ -11,6 +11,7 @@ import {
   type OutputRef,
   type Target,
 } from './document';
+import { flowName, graphName } from './flowNames';
 
 /** A group's key among the names of nodes: no node has a colon in its name. */
 export const groupKey = (id: string): string => `group:${id}`;
@@ -86,34 +87,34 @@ export function boundary(document: GraphDocument, catalogue: Catalogue, group: G
   return { inputs, outputs: [...outputs.values()] };
 }
 
-/** Names of ports on the canvas: those of a node, and those of a collapsed group that stand for a node inside. */
+/** Names of ports for React Flow: those of a node, and those of a collapsed group that stand for a node inside. */
 export const portOf = {
   output: (source: OutputRef, inside: boolean): string =>
-    inside ? `out:${source.node}:${source.output}` : `out:${source.output}`,
+    inside ? flowName(`out:${source.node}:${source.output}`) : `out:${source.output}`,
   target: (target: Target, inside: boolean): string => {
-    if (inside) return `in:${targetKey(target)}`;
+    if (inside) return flowName(`in:${targetKey(target)}`);
     return isArgument(target) ? `arg:${target.argument}` : `in:${target.input}`;
   },
 };
 
-/** The output that a port stands for. */
+/** The output that a port of React Flow stands for. */
 export function outputOfPort(element: string, port: string): OutputRef {
-  const name = port.slice('out:'.length);
-  if (!element.startsWith('group:')) return { node: element, output: Number(name) };
+  const name = graphName(port.slice('out:'.length));
+  if (!element.startsWith('group:')) return { node: graphName(element), output: Number(name) };
   const colon = name.lastIndexOf(':');
   return { node: name.slice(0, colon), output: Number(name.slice(colon + 1)) };
 }
 
-/** The input or argument that a port stands for. */
+/** The input or argument that a port of React Flow stands for. */
 export function targetOfPort(element: string, port: string): Target {
   if (element.startsWith('group:')) {
-    const match = /^in:(.*):(in|arg):(.*)$/.exec(port);
+    const match = /^in:(.*):(in|arg):(.*)$/s.exec(graphName(port));
     const [, node = '', kind, name = ''] = match ?? [];
     return kind === 'arg' ? { node, argument: name } : { node, input: Number(name) };
   }
   return port.startsWith('arg:')
-    ? { node: element, argument: port.slice(4) }
-    : { node: element, input: Number(port.slice(3)) };
+    ? { node: graphName(element), argument: port.slice(4) }
+    : { node: graphName(element), input: Number(port.slice(3)) };
 }
 
 /**

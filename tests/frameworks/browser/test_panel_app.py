@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.frameworks.browser.conftest import App, Tab
+from dali_lab.studio.document.store import Sample
+from tests.frameworks.browser.conftest import PATIENCE, App, Tab
 
 NODES = ["reader", "decode", "resize", "rotate", "brightness_contrast", "normalize"]
 
@@ -293,3 +295,32 @@ def test_names_and_notes_with_markup_are_text(tab: Tab, app: App) -> None:
         "new Promise((done) => Object.assign(new Image(), { onerror: done, src: 'data:image/png,none' }))"
     )
     assert tab.page.evaluate("window.hacked") is None
+
+
+@pytest.mark.own_app
+def test_escape_stops_an_opening_that_takes_long(own_app: App, open_tab: Callable[[], Tab]) -> None:
+    begun, go, answered = threading.Event(), threading.Event(), threading.Event()
+
+    def slow() -> Any:
+        begun.set()
+        assert go.wait(PATIENCE)
+        return own_app.first
+
+    own_app.session.samples["slow"] = Sample("slow", "Slow", "Takes its time", slow)
+    tab = open_tab()
+    page, store = tab.page, own_app.session.store
+    before = store.title
+    page.keyboard.press("Control+o")
+    tab.dialog("open").locator('[data-sample-name="slow"]').click()
+    assert begun.wait(PATIENCE)
+    page.keyboard.press("Escape")
+    page.locator('[data-dialog="open"]').wait_for(state="detached")
+    # Nothing that comes later closes another dialog or replaces the graph.
+    page.keyboard.press("Control+k")
+    commands = tab.dialog("commands")
+    go.set()
+    own_app.session.do(answered.set)
+    assert answered.wait(PATIENCE)
+    tab.idle()
+    assert commands.is_visible()
+    assert store.title == before

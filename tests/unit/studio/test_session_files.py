@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -374,3 +375,24 @@ def test_placeholders_of_the_gallery_become_samples(open_session: Open, tmp_path
         opened = client.call("open", **asked)
         root = Path(opened["document"]["nodes"]["reader"]["arguments"]["file_root"])
         assert (root / "coffee.jpg").is_file()
+
+
+def test_opening_can_be_cancelled_as_long_as_the_document_before_is_there(open_session: Open, folder: Path) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def slow() -> Json:
+        begun.set()
+        assert go.wait(LIMIT)
+        return document(folder, flip=FLIP)
+
+    client = Client(open_session(samples=[Sample("slow", "Slow", "", slow)]))
+    before = client.call("hello", protocol=1)["document"]
+    # One is being read, another waits behind it.
+    waiting = [client.send("open", sample="slow", run=1), client.send("open", sample="slow", run=2)]
+    assert begun.wait(LIMIT)
+    for run in (1, 2):
+        client.call("cancel", run=run)
+    go.set()
+    assert [client.response(each)["error"]["code"] for each in waiting] == ["cancelled", "cancelled"]
+    assert client.call("hello", protocol=1)["document"] == before
+    assert client.call("open", sample="slow", run=3)["title"] == "Slow"

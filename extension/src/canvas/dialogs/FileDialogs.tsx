@@ -1,6 +1,6 @@
 /** Open, save, and choose a path. */
 import { useRef, useState } from 'react';
-import { createNew, open, save } from '../../core/files';
+import { createNew, open, save, stopOpening } from '../../core/files';
 import { goBack } from '../../core/kept';
 import { useEditor, useValue } from '../context';
 import { StartCard } from '../StartCard';
@@ -25,12 +25,23 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
   const [tab, setTab] = useState<Tab>('start');
   const upload = useRef<HTMLInputElement>(null);
   const [opening, setOpening] = useState(false);
-  const wait = async (work: Promise<boolean>): Promise<void> => {
+  const underway = useRef<number | null>(null);
+  const wait = async (work: (run: number) => Promise<boolean>): Promise<void> => {
+    const run = (underway.current = editor.previews.newRun());
     setOpening(true);
-    if (await work) onClose();
+    const there = await work(run);
+    if (underway.current !== run) return; // closed meanwhile, or something else was chosen
+    underway.current = null;
+    if (there) onClose();
     else setOpening(false);
   };
-  const take = (request: Parameters<typeof open>[1]): Promise<void> => wait(open(editor, request));
+  const close = (): void => {
+    if (underway.current !== null) stopOpening(editor, underway.current);
+    underway.current = null;
+    onClose();
+  };
+  const take = (request: Parameters<typeof open>[1]): Promise<void> =>
+    wait((run) => open(editor, request, run));
   const tabs: { value: Tab; text: string }[] = [
     { value: 'start', text: t('Samples and gallery') },
     ...(capabilities.list_files ? [{ value: 'file' as const, text: t('Files') }] : []),
@@ -39,7 +50,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
   const samples = capabilities.samples ?? [];
   const gallery = capabilities.gallery ?? [];
   return (
-    <Dialog name="open" title={t('Open')} wide onClose={onClose}>
+    <Dialog name="open" title={t('Open')} wide onClose={close}>
       <Tabs tabs={tabs} value={tab} onChange={setTab} />
       {opening && <progress className="opening" aria-label={t('Opening…')} title={t('Opening…')} />}
       {dirty && (
@@ -53,7 +64,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
             icon="new"
             title={t('Empty graph')}
             summary={t('Start from nothing.')}
-            onClick={() => void createNew(editor).then(onClose)}
+            onClick={() => void wait(() => createNew(editor).then(() => true))}
           />
           {kept.map((graph) => (
             <StartCard
@@ -62,7 +73,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
               icon="history"
               title={graph.title}
               summary={t('Not saved; %1', new Date(graph.at).toLocaleString())}
-              onClick={() => void goBack(editor, graph).then(onClose)}
+              onClick={() => void wait(() => goBack(editor, graph).then(() => true))}
             />
           ))}
           {samples.map(({ name, title, summary }) => (
@@ -121,7 +132,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
               onChange={(event) => {
                 const file = event.target.files?.[0];
                 event.target.value = ''; // the same file can be chosen again
-                if (file) void wait(openFile(editor, file));
+                if (file) void wait((run) => openFile(editor, file, run));
               }}
             />
           </div>
