@@ -100,8 +100,9 @@ def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
         _warned.add(old)
         function = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", new).lower().replace("ops.", "fn.", 1)
         warnings.warn(
-            f"{old} is now called {new}; the old name still works. WARNING: `nvidia.dali.{old}` is now deprecated."
-            f" Use `nvidia.dali.{function}` instead.",
+            # NVIDIA DALI's words come first, so that filters made for it apply.
+            f"WARNING: `nvidia.dali.{old}` is now deprecated. Use `nvidia.dali.{function}` instead.\n"
+            f"{old} is now called {new}; the old name still works",
             DeprecationWarning,
             stacklevel=stacklevel + 1,
         )
