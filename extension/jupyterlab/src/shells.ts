@@ -10,7 +10,7 @@ type Info = KernelMessage.IInfoReplyMsg['content'];
 type Control = KernelMessage.ICreateSubshellRequestMsg;
 
 /** Longest time that the kernel may take to make a shell; without one, messages wait for the running cell. */
-const SHELL_MS = 15_000;
+const SHELL_MS = 60_000;
 
 /** The kernel's info reply, over the channel that answers first; rejects when the kernel is gone before that. */
 export async function kernelInfo(kernel: Connection): Promise<Info> {
