@@ -65,7 +65,7 @@ def browser() -> Iterator[Any]:
     """One Chromium for the tests here, which ends with them: later tests may not find its loop."""
     assert CHROMIUM is not None, "the browser tests need chromium on the PATH"
     with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=1000 * PATIENCE)
         yield started
         started.close()
 

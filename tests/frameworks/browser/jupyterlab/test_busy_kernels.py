@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.frameworks.browser.conftest import PATIENCE
 from tests.frameworks.browser.jupyterlab.document import READY, Document, small_text
 from tests.frameworks.browser.lab import Lab
 
@@ -62,7 +63,7 @@ def test_a_kernel_that_the_list_of_sessions_did_not_have_yet_is_taken_again(show
     first = shown.ask("(widget) => widget.context.sessionContext.session.id")
 
     def older(route: Any) -> None:
-        found = route.fetch()
+        found = route.fetch(timeout=1000 * PATIENCE)
         route.fulfill(response=found, json=[each for each in found.json() if each["id"] != first])
 
     shown.page.route("**/api/sessions?*", older)

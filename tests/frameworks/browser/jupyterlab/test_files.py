@@ -12,6 +12,7 @@ import pytest
 from dali_lab.gallery.samples import photographs
 from dali_lab.studio.document.graph_document import written
 from dali_lab.studio.document.starts import first_pipeline
+from tests.frameworks.browser.conftest import PATIENCE
 from tests.frameworks.browser.jupyterlab.document import READY, Document, small_text
 
 
@@ -135,7 +136,7 @@ def test_rename_autosave_save_as_and_read_only(shown: Document) -> None:
     shown.ready()
 
     def fixed(route: Any) -> None:
-        response = route.fetch()
+        response = route.fetch(timeout=1000 * PATIENCE)
         route.fulfill(response=response, json={**response.json(), "writable": False})
 
     shown.page.route("**/api/contents/fixed.dali.json*", fixed)
