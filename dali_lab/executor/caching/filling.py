@@ -60,7 +60,8 @@ class RecentCost:
 
         Chunks of less than half the samples of the largest do not count: each chunk costs something by itself.
         """
-        alike = sorted(each for each in self._recent if 2 * each[1] >= self.largest)
+        largest = self.largest
+        alike = sorted(each for each in self._recent if 2 * each[1] >= largest)
         if len(alike) < _FIRST:
             return alike[0][0] if alike else 0.0
         left = sum(samples for _, samples in alike) / 2
