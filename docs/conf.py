@@ -19,6 +19,7 @@ version = release = dali_lab.__version__
 extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton"]
 exclude_patterns = ["_build", "coming-from/_names-*", "jupyter_execute", "decisions/README.md", "generators"]
 nitpicky = True
+smartquotes_action = "qe"  # two hyphens begin an option
 
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline", "attrs_block"]
 myst_heading_anchors = 3

@@ -42,7 +42,7 @@ def _docs(options: argparse.Namespace) -> int:
     pages = Path(options.output or pages_folder()).absolute()
     _copy_sources(work)
     if sys.stderr.isatty():
-        print("building the documentation …", file=sys.stderr)
+        print("building the documentation, which takes a minute or two the first time …", file=sys.stderr)
     command = [sys.executable, "-P", "-m", "sphinx", "-q", "-d", str(work / "doctrees"), str(work / "docs"), str(pages)]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     if built.returncode:

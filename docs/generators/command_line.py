@@ -14,7 +14,8 @@ def write(docs: Path) -> None:
     lines = [
         "# Command line",
         "",
-        "`dali-lab COMMAND --help` prints the same. A command ends with status 0 when all went well, 2 for what you "
+        "`dali-lab COMMAND --help` prints the same. A command ends with status 0 when all went well, 1 when "
+        "`check`, `diff` or `cache verify` found something or an entry of the gallery cannot be built, 2 for what you "
         "can put right, and 130 when it was interrupted.",
         "",
     ]

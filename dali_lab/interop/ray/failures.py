@@ -119,4 +119,6 @@ def _told(trace: str) -> DaliLabError | None:
 
 
 def _first_line(error: BaseException) -> str:
-    return next((line.strip().rstrip(".") for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    # The first line of an error of a runtime environment says no more than its name.
+    said = getattr(error, "error_message", None) or str(error)
+    return next((line.strip().rstrip(".") for line in said.splitlines() if line.strip()), type(error).__name__)

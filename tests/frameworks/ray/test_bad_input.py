@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import numpy as np
 import pytest
 import ray
 from PIL import Image
+from ray import exceptions
 
 from dali_lab import Pipeline, fn
 from dali_lab.errors import DaliLabError, SampleError
+from dali_lab.interop.ray.failures import explained
 from dali_lab.plugin.ray import RayError, dataset, iterator
 from tests.frameworks.ray.conftest import start_ray
 from tests.servers.made_up import MadeUp, made_up
@@ -122,3 +125,18 @@ def test_a_node_without_the_package_says_so(store: MadeUp, tmp_path: Path) -> No
     environment = {"env_vars": {"PYTHONPATH": str(tmp_path)}}
     with pytest.raises(RayError, match=r"has no package dali_lab that fits \(.*\): install the same release"):
         rows(reading(), runtime_env=environment)
+
+
+@pytest.mark.parametrize(
+    ("error", "wanted"),
+    [
+        (exceptions.OutOfMemoryError("killed"), r"a node has no memory left.*batches_per_block=1.*num_cpus=2"),
+        (exceptions.WorkerCrashedError(), r"processes of the cluster ended again and again: .*session_latest/logs"),
+        (exceptions.RuntimeEnvSetupError("no such package"), r"a node cannot set up runtime_env: .*no such package"),
+        (exceptions.RaySystemError("gone"), r"the connection to the Ray cluster broke: .*gone.*`ray status`"),
+    ],
+)
+def test_errors_of_ray_itself_say_what_to_do(error: Exception, wanted: str) -> None:
+    meaning = explained(error)
+    assert isinstance(meaning, RayError)
+    assert re.search(wanted, str(meaning))
