@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,17 @@ TILE = 288
 _VERSION = 2
 _QUALITY = 84
 _HALVES = ("before", "after")
-_PICTURES = {"colour": 1, "noise": 1, "blur": 0, "geometry": 0, "resize": 3, "erase": 2, "decoders": 2, "recipes": 3}
+_CAT, _CUP, _MOTORCYCLE, _ASTRONAUT, _ROCKET = range(5)
+_PICTURES = {
+    "colour": (_CUP, _ASTRONAUT, _MOTORCYCLE, _ROCKET, _CAT),
+    "noise": (_CUP, _ASTRONAUT, _ROCKET),
+    "blur": (_CAT, _MOTORCYCLE, _ASTRONAUT),
+    "geometry": (_CAT, _ASTRONAUT, _MOTORCYCLE, _CUP),
+    "erase": (_MOTORCYCLE, _ASTRONAUT, _CAT),
+    "decoders": (_MOTORCYCLE, _CAT, _ASTRONAUT),
+    "recipes": (_ASTRONAUT,),
+}
+"""Numbers of the sample photographs that show the entries of a family best, as :data:`.drawing.FIRST` orders them."""
 _BOX_COLORS = ((74, 125, 240), (224, 130, 61), (31, 157, 139), (204, 79, 143))
 _MOST_VIEWS = 4
 _SAME_SCALE = "size"
@@ -93,7 +104,11 @@ def _graph_text(entry: Entry) -> str:
 
 def photograph_number(entry: Entry) -> int:
     """The number of the sample photograph that shows an entry on the wall."""
-    return entry.picture if entry.picture is not None else _PICTURES.get(entry.family, 0)
+    if entry.picture is not None:
+        return entry.picture
+    fitting = _PICTURES.get(entry.family, (_CAT,))
+    # By the name: a new entry leaves the pictures of the others as they are.
+    return fitting[zlib.crc32(entry.name.encode()) % len(fitting)]
 
 
 def draw_tile(entry: Entry, drawer: Drawer, photographs: Photographs) -> tuple[Picture | None, Picture]:
