@@ -20,7 +20,7 @@ from dali_lab.interop.ray.choice import AUTO, best, costs_of
 from dali_lab.interop.ray.cut import cut
 from dali_lab.interop.ray.engines import Run
 from dali_lab.interop.ray.epochs import Piece
-from dali_lab.interop.ray.executions import use_all_from_the_start
+from dali_lab.interop.ray.executions import begin_at_once
 from dali_lab.interop.ray.node import on_a_node
 from dali_lab.interop.ray.plan import epochs_of
 from dali_lab.interop.ray.progress import Progress
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ray.data import Dataset
 
 ROWS_IN_TASK = 256, 4096
-"""Rows that tasks compute: Ray Data takes 0.1 to 0.2 s to begin the next one, in which the CPU has nothing to do."""
+"""Rows that tasks compute: Ray Data takes up to 0.1 s to begin the next one, in which the CPU has nothing to do."""
 
 ROWS_IN_ORDER = 512
 """Rows that tasks compute at most where blocks come in order: those of all tasks under way wait for the first one's."""
@@ -245,7 +245,7 @@ def dataset(
         None if whole else min(BYTES_IN_BLOCK, made.context.target_max_block_size or BYTES_IN_BLOCK)
     )
     set_share(made.context, share)
-    use_all_from_the_start(made)
+    begin_at_once(made)
     if preserve_order is not None:
         made.context.execution_options.preserve_order = preserve_order
     return made

@@ -12,7 +12,7 @@ import ray.data
 from ray.data.block import BlockMetadata
 from ray.data.datasource import Datasource, ReadTask
 
-from dali_lab.interop.ray.executions import use_all_from_the_start
+from dali_lab.interop.ray.executions import begin_at_once
 from dali_lab.interop.ray.failures import explaining
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def results(
     source = Work(np.array_split(np.asarray(numbers), tasks), compute)
     data = ray.data.read_datasource(source, **{"override_num_blocks": tasks, **ray_options})
     data.context.execution_options.preserve_order = in_order
-    use_all_from_the_start(data)
+    begin_at_once(data)
     rows = iter(data.iter_rows())
     while True:
         with explaining():
