@@ -57,7 +57,7 @@ def applied(document: Document, changes: Changes) -> Document:
         check_outputs(changes.outputs)
         result["outputs"] = changes.outputs
     if changes.pipeline is not None:
-        result["pipeline"] = changes.pipeline
+        result["pipeline"] = _changed(document["pipeline"], changes.pipeline)
     if changes.subgraphs is not None:
         result["subgraphs"] = _merged(document.get("subgraphs") or {}, changes.subgraphs)
         if not result["subgraphs"]:

@@ -149,9 +149,8 @@ class Editor(anywidget.AnyWidget):
     @traitlets.observe("seed")
     def _show_seed(self, change: traitlets.Bunch) -> None:
         with self.session.lock:
-            settings = self.session.store.document["pipeline"]
             if change.new != self.session.store.seed:
-                self.session.edit({"pipeline": {**settings, "seed": change.new}})
+                self.session.edit({"pipeline": {"set": {"seed": change.new}}})
 
     @property
     def pipeline(self) -> Pipeline:

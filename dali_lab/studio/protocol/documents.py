@@ -167,14 +167,14 @@ class ViewChanges(Wire):
 class Changes(Wire):
     """The unit of editing: new nodes (null for removed ones), patches of existing nodes, and other parts as a whole.
 
-    Sub-graphs are definitions by name, null for removed ones.
+    The pipeline's settings change one by one. Sub-graphs are definitions by name, null for removed ones.
     """
 
     nodes: dict[str, NodeEntry | None] | None = None
     patches: dict[str, NodePatch] | None = None
     order: list[str] | None = None
     outputs: list[EdgeRef] | None = None
-    pipeline: dict[str, Value] | None = None
+    pipeline: Annotated[Entries, Meta(extra={"typescript": "Entries<Value>"})] | None = None
     subgraphs: dict[str, SubgraphEntry | None] | None = None
     view: ViewChanges | None = None
 

@@ -95,7 +95,8 @@ export class GraphText {
       this.graph = found;
       const handle = this.hooks.handle();
       // Edits on the canvas since text and canvas were last the same stay.
-      if (handle) handle.setDocument(found, this.timer !== null && base ? base : undefined);
+      const shared = this.context.model.collaborative === true;
+      if (handle) handle.setDocument(found, { base: this.timer !== null ? base : null, shared });
       else this.hooks.show();
     } catch (error) {
       if (!(error instanceof DocumentError)) throw error;

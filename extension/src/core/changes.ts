@@ -138,7 +138,8 @@ function diffNodes(before: GraphDocument, after: GraphDocument): Changes {
 export function diff(before: GraphDocument, after: GraphDocument): Changes {
   const changes = diffNodes(before, after);
   if (!same(before.outputs, after.outputs)) changes.outputs = after.outputs;
-  if (!same(before.pipeline, after.pipeline)) changes.pipeline = after.pipeline;
+  const pipeline = diffEntries<Value>(before.pipeline, after.pipeline);
+  if (pipeline) changes.pipeline = pipeline;
   const subgraphs = diffRecord(before.subgraphs ?? {}, after.subgraphs ?? {});
   if (subgraphs) changes.subgraphs = subgraphs;
   const view: NonNullable<Changes['view']> = {};
@@ -175,7 +176,7 @@ export function apply(document: GraphDocument, changes: Changes): GraphDocument 
     ...rest,
     ...(Object.keys(subgraphs).length > 0 ? { subgraphs } : {}),
     nodes,
-    pipeline: changes.pipeline ?? document.pipeline,
+    pipeline: changes.pipeline ? applyEntries<Value>(document.pipeline, changes.pipeline) : document.pipeline,
     outputs: changes.outputs ?? document.outputs,
     view,
   };

@@ -167,6 +167,18 @@ describe('editing with a session', () => {
     expect(editor.document.get().nodes['flip']).toBeDefined();
   });
 
+  it('takes what other people wrote in a shared file: the session gets it, and undo leaves it', async () => {
+    setAngle(20);
+    const before = editor.history.state.get();
+    editor.takeShared(edits.setArgument(editor.history.document, 'rotate', 'fill_value', 7));
+    expect(editor.history.state.get()).toEqual(before);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(session.document.nodes['rotate']?.arguments).toMatchObject({ angle: 20, fill_value: 7 });
+    editor.history.undo();
+    expect(editor.history.document.nodes['rotate']?.arguments).toMatchObject({ fill_value: 7 });
+    expect(editor.history.document.nodes['rotate']?.arguments?.['angle']).not.toBe(20);
+  });
+
   it('leaves out what it hears about edits of the document before', async () => {
     session.held.add('edit');
     setAngle(3);
@@ -201,6 +213,17 @@ describe('editing with a session', () => {
     // Undo takes back our own argument alone.
     editor.history.undo();
     expect(editor.document.get().nodes['rotate']?.arguments).toMatchObject({ angle: 3, fill_value: 9 });
+  });
+
+  it('keeps what two tabs changed in the settings of the pipeline', async () => {
+    session.held.add('edit');
+    editor.edit('seed', (document) => edits.setPipeline(document, 'seed', 99));
+    await vi.advanceTimersByTimeAsync(50);
+    const theirs = { pipeline: { set: { batch_size: 3 } } };
+    session.event('changed', { client: 'other', revision: 5, changes: theirs });
+    expect(editor.document.get().pipeline).toMatchObject({ batch_size: 3, seed: 99 });
+    editor.history.undo();
+    expect(editor.document.get().pipeline).toMatchObject({ batch_size: 3, seed: 42 });
   });
 
   it('sends no previews for what changes no result', async () => {

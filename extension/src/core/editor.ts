@@ -1,6 +1,7 @@
 /** The editor without a user interface: document, session, previews, selection and notices in one place. */
 import { keepApart, makeWay } from './apart';
 import { Catalogue } from './catalogue';
+import { diff } from './changes';
 import { Connection, RequestError } from './connection';
 import type { Facts, KnownOutput } from './connect';
 import { checkDocument, emptyDocument, parseEdge, type GraphDocument, type OutputRef } from './document';
@@ -236,6 +237,13 @@ export class Editor {
     const fresh = Object.keys(this.history.document.nodes).filter((id) => !before.nodes[id]);
     if (fresh.length > 0) this.canvas?.show(fresh);
     return true;
+  }
+
+  /** Takes the document as other people have written it: no step of ours, so undo does not take it back. */
+  takeShared(document: GraphDocument): void {
+    if (this.session.get().id === null) return;
+    this.history.applyRemote(diff(this.history.document, document));
+    this.sync.send();
   }
 
   /** The size of a card as it is drawn, or as it will be about. */

@@ -180,13 +180,13 @@ export interface ViewChanges {
   groups?: Group[];
 }
 
-/** The unit of editing: new nodes (null for removed ones), patches of existing nodes, and other parts as a whole. Sub-graphs are definitions by name, null for removed ones. */
+/** The unit of editing: new nodes (null for removed ones), patches of existing nodes, and other parts as a whole. The pipeline's settings change one by one. Sub-graphs are definitions by name, null for removed ones. */
 export interface Changes {
   nodes?: Record<string, GraphNode | null>;
   patches?: Record<string, NodePatch>;
   order?: string[];
   outputs?: EdgeRef[];
-  pipeline?: Record<string, Value>;
+  pipeline?: Entries<Value>;
   subgraphs?: Record<string, Subgraph | null>;
   view?: ViewChanges;
 }

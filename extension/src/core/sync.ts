@@ -34,7 +34,7 @@ export class Sync {
     this.confirmed = history.document;
     this.sent = history.document;
     history.onChange(({ origin }) => {
-      if (origin !== 'remote' && origin !== 'reset') this.schedule();
+      if (origin !== 'remote' && origin !== 'reset') this.send();
     });
   }
 
@@ -89,7 +89,8 @@ export class Sync {
     queueMicrotask(() => this.due && this.flush());
   }
 
-  private schedule(): void {
+  /** The document differs from the session's: it is sent in a moment. */
+  send(): void {
     this.prepare();
     this.pending.set(true);
     if (this.timer !== null || this.due) return;

@@ -38,14 +38,18 @@ export interface MountOptions {
 /** In a cell there is little room: the pictures at the nodes come first. */
 export const COMPACT: MountOptions = { panels: { tray: false, minimap: false }, storage: 'notebook' };
 
+export interface Replacing {
+  /** The common ancestor of both documents: changes made here since then stay, argument by argument. */
+  base?: GraphDocument | null;
+  /** Other people have written it: it is no step of this person's, and undo does not take it back. */
+  shared?: boolean;
+}
+
 export interface Handle {
   readonly editor: Editor;
   getDocument(): GraphDocument;
-  /**
-   * Replaces the document as one step that can be undone. With the common ancestor of both documents, changes made here
-   * since then stay, argument by argument.
-   */
-  setDocument(document: GraphDocument, base?: GraphDocument): void;
+  /** Replaces the document as one step that can be undone. */
+  setDocument(document: GraphDocument, how?: Replacing): void;
   execCommand(id: string): boolean;
   /** Whether a command applies now, and whether the option that it switches is on. */
   commandState(id: string): { enabled: boolean; checked: boolean };
@@ -111,11 +115,13 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
   return {
     editor,
     getDocument: () => editor.history.document,
-    setDocument: (next, base) => {
+    setDocument: (next, { base, shared } = {}) => {
       const now = editor.history.document;
       const checked = checkDocument(next);
       const merged = base ? apply(checked, diff(base, now)) : checked;
-      if (!isEmpty(diff(now, merged))) editor.edit(t('Replace the graph'), () => merged);
+      if (isEmpty(diff(now, merged))) return;
+      if (shared) editor.takeShared(merged);
+      else editor.edit(t('Replace the graph'), () => merged);
     },
     execCommand: (id) => execute(editor, id),
     commandState: (id) => ({ enabled: isEnabled(editor, id), checked: isChecked(editor, id) ?? false }),

@@ -28,6 +28,15 @@ def test_two_editors_change_two_arguments_of_one_node() -> None:
         assert result["nodes"]["rotate"]["arguments"] == {"angle": 7, "fill_value": 256.0, "keep_size": True}
 
 
+def test_two_editors_change_two_settings_of_the_pipeline() -> None:
+    before = document()["pipeline"]
+    result = document()
+    for changes in ({"set": {"seed": 99}}, {"set": {"batch_size": 3}, "unset": ["device_id"]}):
+        result = applied(result, read_changes({"pipeline": changes}))
+    kept = {name: value for name, value in before.items() if name != "device_id"}
+    assert result["pipeline"] == {**kept, "seed": 99, "batch_size": 3}
+
+
 def test_what_is_not_named_keeps_its_text() -> None:
     before = document()
     after = applied(before, read_changes({"patches": {"rotate": {"arguments": {"set": {"angle": 7}}}}}))

@@ -103,7 +103,7 @@ def test_graph_selection_and_seed_are_traits(built: None) -> None:
         # Edits on the canvas are in the traits.
         page.call("view", "select", nodes=["flip"])
         assert editor.selection == ["flip"]
-        page.call("view", "edit", base=1, changes={"pipeline": {"batch_size": 3, "seed": 6}})
+        page.call("view", "edit", base=1, changes={"pipeline": {"set": {"seed": 6}}})
         assert editor.seed == 6
         flip = {**hello["document"]["nodes"]["flip"], "arguments": {"vertical": 1}}
         page.call("view", "edit", base=2, changes={"nodes": {"flip": flip}})
@@ -149,7 +149,7 @@ def test_two_views_of_a_widget_are_two_editors(built: None) -> None:
             c["params"] for c, _ in page.messages if c.get("event") == "preview.node" and c["params"]["run"] == 2000
         ]
         assert {entry["node"] for entry in told} == {"images", "flip"}
-        page.call("one", "edit", base=1, changes={"pipeline": {"batch_size": 3, "seed": 6}})
+        page.call("one", "edit", base=1, changes={"pipeline": {"set": {"seed": 6}}})
         changed = page.wait(lambda content: content.get("event") == "changed")
         assert changed["params"]["client"] == "one"
     finally:

@@ -186,8 +186,7 @@ def test_seed_is_drawn_once_and_shown(open_session: Open, folder: Path) -> None:
     first = client.preview()
     assert first[""]["seed"] == seed
     assert client.preview()["angle"]["unchanged"]
-    pipeline = {**content["pipeline"], "seed": 7}
-    client.call("edit", base=1, changes={"pipeline": pipeline})
+    client.call("edit", base=1, changes={"pipeline": {"set": {"seed": 7}}})
     assert client.event("state", where=lambda params: "seed" in params)["seed"] == 7
     assert client.preview()[""]["seed"] == 7
 
