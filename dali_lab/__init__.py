@@ -4,17 +4,22 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # everything is imported lazily, so that a command can be interrupted quietly from the start
 if TYPE_CHECKING:
+    import os
     from typing import Any
 
     from dali_lab import auto_aug, experimental, fn, math, ops, plugin, tfrecord, types  # noqa: F401
     from dali_lab.data_node import DataNode, newaxis
     from dali_lab.errors import DaliLabError
+    from dali_lab.graph.graph import Graph
     from dali_lab.graph.subgraph import subgraph as subgraph
     from dali_lab.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
     from dali_lab.studio.hosts.showing import show as show
     from dali_lab.studio.hosts.stepping import preview as preview
 
-    edit: Any  # its module imports this one
+    def edit(  # its module imports this one
+        what: Pipeline | Graph | str | os.PathLike[str] | None = None, *, height: int = 640, theme: str = "auto"
+    ) -> Any: ...
+
 
 __version__ = "0.2.0"
 

@@ -6,7 +6,7 @@ import random as _random
 import re
 import sys
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -140,8 +140,12 @@ def drawn_state(rng: object) -> tuple[int, ...]:
     return tuple(generator() for _ in range(STATE_WORDS))
 
 
-def __getattr__(name: str) -> Any:
-    return namespace.attribute(sys.modules[__name__], name)
+if TYPE_CHECKING:
+    from dali_lab.dynamic.draws import *  # noqa: F403  (a stub of the operators, which are made from their declarations)
+else:
+
+    def __getattr__(name: str) -> Any:
+        return namespace.attribute(sys.modules[__name__], name)
 
 
 def __dir__() -> list[str]:

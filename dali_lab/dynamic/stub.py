@@ -1,4 +1,4 @@
-"""Writes the type stub of the package from the declarations of operators: ``python -m dali_lab.dynamic.stub``."""
+"""Writes the type stubs of the package from the declarations of operators: ``python -m dali_lab.dynamic.stub``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dali_lab.dynamic.functions import offered_functions, offered_readers
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.stubs import ARRAY, class_of, function, lines
 
-FILE = Path(__file__).with_name("__init__.pyi")
+_HERE = Path(__file__).parent
 _HEADER = f'''"""Operators on tensors and batches; written by ``python -m dali_lab.dynamic.stub``."""
 
 import builtins
@@ -32,10 +32,30 @@ _Data: TypeAlias = Value | float | list[Any] | tuple[Any, ...] | _Array | _Devic
 
 def stub() -> str:
     """The stub file of `dali_lab.dynamic`: the imports of its text, and a function for each operator."""
+    tree = _declared()
+    del tree["random"]  # a module of its own
+    imports = [
+        f"from {node.module} import {one.name} as {one.name}\n"
+        for node in ast.parse((_HERE / "__init__.py").read_text()).body
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("dali_lab.dynamic")
+        for one in node.names
+        if one.name not in ("functions", "namespace")
+    ]
+    return _HEADER + "".join(imports) + "\nbool = bool_\n" + lines(tree)
+
+
+def random_stub() -> str:
+    """The stub file of the operators of `dali_lab.dynamic.random`."""
+    functions = {name: text.removeprefix("@staticmethod\n") for name, text in _declared()["random"].items()}
+    return _HEADER + lines(functions)
+
+
+def _declared() -> dict[str, Any]:
+    """The declarations of all operators by the parts of their names."""
     tree: dict[str, Any] = {}
     for shown, operator in {**offered_functions(), **offered_readers()}.items():
         *parents, last = shown.split(".")
-        if parents[:1] == ["random"] or keyword.iskeyword(last):
+        if keyword.iskeyword(last):
             continue
         inner = tree
         for part in parents:
@@ -45,14 +65,7 @@ def stub() -> str:
         else:
             text = _function(last, operator)
             inner.setdefault(last, f"@staticmethod\n{text}" if parents else text)
-    imports = [
-        f"from {node.module} import {one.name} as {one.name}\n"
-        for node in ast.parse(Path(__file__).with_name("__init__.py").read_text()).body
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("dali_lab.dynamic")
-        for one in node.names
-        if one.name not in ("functions", "namespace")
-    ]
-    return _HEADER + "".join(imports) + "\nbool = bool_\n" + lines(tree)
+    return tree
 
 
 def _function(name: str, operator: type[Operator]) -> str:
@@ -76,5 +89,8 @@ def _of_arrays(text: str) -> str:
     return re.sub(r"\bbool\b", "builtins.bool", re.sub(r"= DALI\w+Type\.\w+", "= ...", text))
 
 
+FILES = {_HERE / "__init__.pyi": stub, _HERE / "draws.pyi": random_stub}
+
 if __name__ == "__main__":
-    FILE.write_text(stub())
+    for file, text in FILES.items():
+        file.write_text(text())

@@ -19,6 +19,7 @@ from dali_lab import pipeline_def, types
 from dali_lab.graph.recorder import DataNode
 from dali_lab.pipeline import Pipeline
 from dali_lab.plugin.pytorch import DALIClassificationIterator, DALIGenericIterator, DALIRaggedIterator, LastBatchPolicy
+from dali_lab.plugin.pytorch.fn import torch_python_function
 
 
 @pipeline_def(batch_size=8, num_threads=2, device_id=None)
@@ -86,6 +87,7 @@ def loops() -> None:
     for arrays in jax_plugin.DALIGenericIterator(pipe, ["images", "labels"], 3, last_batch_policy=LastBatchPolicy.DROP):
         assert arrays["images"].shape
     dali_lab.show(images, labels=labels, size=128)
+    dali_lab.edit(pipe, height=480)
 
 
 def without_a_pipeline() -> None:
@@ -98,6 +100,8 @@ def without_a_pipeline() -> None:
     ndd.paste(small, ratio=[1.0, 2.0], fill_value=0)
     ndd.cat(small, *[small, [1, 2]], axis=0)
     ndd.imread([Path("a.jpg")], device="cpu")
+    ndd.random.set_seed(3)
+    ndd.random.choice(np.arange(4), shape=3, rng=ndd.random.RNG(seed=1))
     for encoded, _ in ndd.readers.File(file_root="pictures", name="Reader").next_epoch(batch_size=4):
         ndd.decoders.image(encoded, device="mixed")
 
@@ -154,5 +158,16 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     ndd.imread(3)  # type: ignore
     ndd.readers.File(root="pictures")  # type: ignore
     ndd.readers.Nonexistent()  # type: ignore
+    ndd.random.nonexistent()  # type: ignore
+    ndd.random.uniform(rnge=(0, 1))  # type: ignore
+    ndd.random.choice()  # type: ignore
+    ndd.random.normal(mean="much")  # type: ignore
+    ndd.random.RNG(sead=3)  # type: ignore
+    ndd.Batch([]).nonexistent()  # type: ignore
+    ndd.as_tensor()  # type: ignore
+    torch_python_function(node, function=3)  # type: ignore
+    torch_python_function(node, function=len, num_outputs="3")  # type: ignore
+    dali_lab.edit(3)  # type: ignore
+    dali_lab.edit(pipe, hight=3)  # type: ignore
     for batch in DALIGenericIterator(pipe, ["a"]):
         batch["a"].numpy()  # type: ignore

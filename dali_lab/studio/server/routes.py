@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from bokeh.server.tornado import BokehTornado
 from bokeh.server.views.doc_handler import DocHandler
@@ -36,13 +36,15 @@ class DocumentationHandler(StaticFileHandler):
     """
 
     @classmethod
-    def get_content(cls, abspath: str, start: int | None = None, end: int | None = None) -> Iterator[bytes]:
+    def get_content(
+        cls, abspath: str, start: int | None = None, end: int | None = None
+    ) -> Generator[bytes, None, None]:
         """The content of a file in one piece."""
         yield b"".join(super().get_content(abspath, start, end))
 
     def should_return_304(self) -> bool:
         """Whether a browser may show the page that it has."""
-        return not self.absolute_path.endswith(".html") and super().should_return_304()
+        return not (self.absolute_path or "").endswith(".html") and super().should_return_304()
 
 
 def documentation_route() -> tuple[str, type[StaticFileHandler], dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -20,10 +21,11 @@ def test_generated_files_are_up_to_date(file: str) -> None:
     assert text == stubs.FILES[file](), "run: python -m dali_lab.schema.stubs"
 
 
-def test_stub_of_dynamic_mode_is_up_to_date() -> None:
-    text = stub.FILE.read_text()
+@pytest.mark.parametrize("file", stub.FILES, ids=lambda file: file.name)
+def test_stubs_of_dynamic_mode_are_up_to_date(file: Path) -> None:
+    text = file.read_text()
     ast.parse(text)
-    assert text == stub.stub(), "run: python -m dali_lab.dynamic.stub"
+    assert text == stub.FILES[file](), "run: python -m dali_lab.dynamic.stub"
 
 
 def test_arguments_of_pipelines_are_those_of_the_class() -> None:
