@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import time
 from pathlib import Path
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 from dali_lab.errors import ArgumentError
+from dali_lab.io.locations import join, join_all
 from dali_lab.operators.readers.file_list import find_files, matcher
+from dali_lab.operators.readers.whole_files import Paths
 
 dali = pytest.importorskip("nvidia.dali")
 
@@ -232,3 +235,19 @@ def test_ten_thousand_files_take_little_time(tmp_path: Path) -> None:
     found = find_files(file_root=str(tmp_path))
     assert len(found.paths) == 10_000
     assert time.thread_time() - began < 2
+
+
+@pytest.mark.parametrize("folder", ["", "a", "a/", "/", "file:///x y", "s3://b/c/", "http://h/?q", "c://"])
+def test_many_names_in_a_folder(folder: str) -> None:
+    names = ["", "x", "/x", "s3://b", "file:///k", "a#b?", "c://", "d:/x"]
+    assert join_all(folder, names) == [join(folder, name) for name in names]
+
+
+@pytest.mark.parametrize(
+    "names", [[], ["a"], ["a", "é", "\udcff"], ["a\0b", "c"], ["", "x"], ["", ""], ["a", "\ud800", "b"]]
+)
+def test_paths_for_compiled_code(names: list[str]) -> None:
+    """A name that the system cannot take is an empty one."""
+    paths = Paths(names)
+    given = [ctypes.string_at(int(address)) for address in paths.addresses]
+    assert given == [b"" if "\0" in name or "\ud800" in name else os.fsencode(name) for name in names]
