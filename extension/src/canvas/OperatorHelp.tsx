@@ -76,12 +76,10 @@ export function OperatorHelp({ operator, brief = false }: { operator: Operator; 
 
 /** The way to the operator's page in the documentation: a link where the host serves it, else the command. */
 function Page({ operator, address }: { operator: string; address: string | null }) {
+  const command = ['dali-lab', 'docs', operator].join(' ');
   return address === null ? (
     <p className="muted">
-      <Words
-        of={msg('In the documentation: %1')}
-        parts={[<code key="command">{`dali-lab docs ${operator}`}</code>]}
-      />
+      <Words of={msg('In the documentation: %1')} parts={[<code key="command">{command}</code>]} />
     </p>
   ) : (
     <p>
