@@ -23,11 +23,10 @@ export const Thumbs = memo(function Thumbs({ node, output, count, stale, onSampl
   const samples = Math.min(count, Math.max(output.images.length, output.values?.length ?? 0));
   if (samples === 0) return null;
   const pictures = output.images.some((image) => image !== null);
-  const columns = pictures ? columnsFor(samples) : Math.min(samples, 4);
   return (
     <div
       className={`thumbs ${pictures ? 'pictures' : 'values'} ${stale ? 'stale' : ''}`}
-      style={{ gridTemplateColumns: `repeat(${columns}, ${pictures ? '1fr' : 'auto'})` }}
+      style={pictures ? { gridTemplateColumns: `repeat(${columnsFor(samples)}, 1fr)` } : undefined}
       onPointerLeave={() => onHover(null)}
     >
       {Array.from({ length: samples }, (_, sample) => {

@@ -21,10 +21,16 @@ function write(key: string, value: unknown): void {
   }
 }
 
-/** An observable that is remembered. */
+/** An observable that is remembered, and follows what other pages of this browser remember. */
 export function remembered<T>(key: string, fallback: T): Observable<T> {
   const observable = new Observable(read(key, fallback));
   observable.subscribe((value) => write(key, value));
+  const follow = (event: StorageEvent): void => {
+    // Without a key, all was cleared.
+    if (event.key === PREFIX + key || event.key === null) observable.set(read(key, fallback));
+  };
+  // Tests in Node have no window.
+  if ('window' in globalThis) globalThis.addEventListener('storage', follow);
   return observable;
 }
 
