@@ -6,6 +6,7 @@ It knows neither samples nor threads: it is told when a batch is done with a sta
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Sequence
 from typing import Generic, Protocol, Self, TypeVar
 
@@ -69,27 +70,38 @@ class Admission(Generic[B]):
     def __init__(self, in_order: Sequence[bool]) -> None:
         self._in_order = in_order
         self._lock = threading.RLock()
+        self._queue: deque[tuple[B, Stages[B]]] = deque()
         self._last: B | None = None
         self._in_flight: dict[B, Stages[B]] = {}
         self._closed = False
 
-    def submit(self, batch: B, stages: Stages[B]) -> None:
-        """Queue a batch behind those in flight.
+    def queue(self, batch: B, stages: Stages[B]) -> None:
+        """Queue a batch behind those in flight; :meth:`admit` lets it in.
+
+        A batch that is in flight already may be queued again, by a caller who was interrupted.
 
         Raises
         ------
         RuntimeError
             After :meth:`close`.
         """
+        self._queue.append((batch, stages))
+        if self._closed:
+            raise RuntimeError("the pipeline is closed")
+
+    def admit(self) -> None:
+        """Let the queued batches enter every stage open to them. To be called by a thread that nothing interrupts."""
         with self._lock:
-            if self._closed:
-                raise RuntimeError("the pipeline is closed")
-            batch.previous = self._last
-            if self._last is not None:
-                self._last.next = batch
-            self._last = batch
-            self._in_flight[batch] = stages
-            self._advance(batch)
+            while self._queue:
+                batch, stages = self._queue.popleft()
+                if batch.left or batch in self._in_flight:
+                    continue
+                batch.previous = self._last
+                if self._last is not None:
+                    self._last.next = batch
+                self._last = batch
+                self._in_flight[batch] = stages
+                self._advance(batch)
 
     def stage_done(self, batch: B) -> None:
         """Note that a batch is done with the last stage it entered."""
@@ -98,12 +110,12 @@ class Admission(Generic[B]):
             self._advance(batch)
 
     def close(self) -> list[B] | None:
-        """Refuse further batches; returns those in flight, or `None` if already closed."""
+        """Refuse further batches; returns those in flight or queued, or `None` if already closed."""
         with self._lock:
             if self._closed:
                 return None
             self._closed = True
-            return list(self._in_flight)
+            return list(dict.fromkeys((*self._in_flight, *(batch for batch, _ in self._queue))))
 
     def _advance(self, batch: B) -> None:
         """Let a batch enter every stage open to it, and the batch behind it every stage that this opens."""

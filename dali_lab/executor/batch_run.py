@@ -17,7 +17,7 @@ from dali_lab.graph.graph import Edge, bare
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import DaliLabError
-from dali_lab.model.waiting import wait_for
+from dali_lab.model.waiting import Flag
 from dali_lab.schema.source import Draw
 
 
@@ -102,7 +102,7 @@ class BatchRun:
         self.memory: dict[Edge, tuple[int, int]] = {}
         self.drawn_before: dict[str, int] = {}
         self.drawn_after: dict[str, int] = {}
-        self.finished = threading.Event()
+        self.finished = Flag()
         self.cancelled = False
         self.stage = -1
         self.busy = self.left = False
@@ -217,10 +217,12 @@ class BatchRun:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until all is done or has failed; `False` if the time runs out first."""
-        if timeout is None:
-            wait_for(self.finished.wait)
-            return True
         return self.finished.wait(timeout)
+
+    @property
+    def failure(self) -> BaseException | None:
+        """The failure of the first sample that failed."""
+        return min(self.failures, key=lambda failure: failure[1])[3] if self.failures else None
 
     def outputs(self) -> list[Batch]:
         """The wanted edges.
@@ -230,6 +232,6 @@ class BatchRun:
         BaseException
             The failure of the first sample that failed.
         """
-        if self.failures:
-            raise min(self.failures, key=lambda failure: failure[1])[3]
+        if self.failure is not None:
+            raise self.failure
         return [self.values[edge] for edge in self.wanted]

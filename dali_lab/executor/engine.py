@@ -185,33 +185,63 @@ class Engine:
         missing: Mapping[Edge, Collection[int]] | None = None,
         rows: npt.NDArray[np.int64] | None = None,
     ) -> BatchRun:
-        """Start a batch.
-
-        `draws` are the decisions of the sources, made in the order of the batches; `missing` tells which samples
-        known edges lack; `rows` are the indices by which samples draw, see :class:`BatchRun`.
+        """Start a batch: :meth:`prepare` and :meth:`start` at once.
 
         Raises
         ------
         RuntimeError
             If the engine is closed.
         """
-        keep_going = self._keep_going
-        run = BatchRun(
+        run = self.prepare(iteration, size, draws, known, callback, missing, rows)
+        self.start(run)
+        return run
+
+    def prepare(
+        self,
+        iteration: int,
+        size: int,
+        draws: Mapping[str, Draw] | None = None,
+        known: Mapping[Edge, Batch] | None = None,
+        callback: Callable[[BatchRun], None] | None = None,
+        missing: Mapping[Edge, Collection[int]] | None = None,
+        rows: npt.NDArray[np.int64] | None = None,
+    ) -> BatchRun:
+        """A batch that has not begun.
+
+        `draws` are the decisions of the sources, made in the order of the batches; `missing` tells which samples
+        known edges lack; `rows` are the indices by which samples draw, see :class:`BatchRun`.
+        """
+        return BatchRun(
             iteration,
             size,
             self.plan.outputs,
             draws,
             known,
             missing,
-            keep_going=keep_going,
+            keep_going=self._keep_going,
             callback=callback,
             policy=self._policy,
             rows=rows,
         )
+
+    def start(self, run: BatchRun) -> None:
+        """Start a batch behind those started before. Where Ctrl-C interrupts this, it is to be called again.
+
+        Raises
+        ------
+        RuntimeError
+            If the engine is closed.
+        """
         if self.last_good is not None:
-            self.last_good.submitted(iteration)
-        self._admission.submit(run, self)
-        return run
+            self.last_good.submitted(run.iteration)
+        try:
+            self._admission.queue(run, self)
+            # A thread of the pool admits it: Ctrl-C, which interrupts the caller, would leave the stages half entered.
+            self._pool.submit((run.iteration, -1), self._admission.admit)
+        except RuntimeError:
+            run.failures.append(("", 0, run.size, Cancelled()))
+            run.finished.set()
+            raise
 
     def close(self, timeout: float | None = None) -> bool:
         """Cancel the batches in flight and end the threads, waiting at most `timeout` seconds. Can be called again.

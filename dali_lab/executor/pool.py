@@ -58,7 +58,8 @@ class ThreadPool:
         self._queue: list[tuple[tuple[int, ...], int, Task]] = []
         self._offered: list[_Shared] = []
         self._numbers = itertools.count()
-        lock = threading.Lock()
+        # Ctrl-C in a method of a condition would leave the lock locked; callers take the lock itself.
+        self._lock = lock = threading.Lock()
         self._ready, self._helped = threading.Condition(lock), threading.Condition(lock)
         self._closed = False
         self._threads: list[threading.Thread] = []
@@ -85,7 +86,7 @@ class ThreadPool:
         RuntimeError
             If the pool is closed, to other threads.
         """
-        with self._ready:
+        with self._lock:
             if self._closed:
                 current = threading.current_thread()
                 if current in self._threads or (_interpreter_ends.is_set() and current.daemon):

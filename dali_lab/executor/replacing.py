@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Sequence
 
@@ -11,7 +10,7 @@ from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.chunks import ChunkRunner
 from dali_lab.executor.plan import Plan, Stage
 from dali_lab.executor.stage_run import Chunk, StageRun, joined, same_kind
-from dali_lab.model.waiting import wait_for
+from dali_lab.model.waiting import Changes
 
 _TRIES = 4
 """Samples that are tried in the place of one."""
@@ -34,7 +33,8 @@ class LastGood:
     def __init__(self, looks_ahead: bool) -> None:
         self.before_first: Origin | None = None
         self.looks_ahead = looks_ahead
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changes = Changes()
         self._left: dict[int, Origin | None] = {}
         self._next: int | None = None
         self._latest = -1
@@ -43,44 +43,44 @@ class LastGood:
 
     def submitted(self, iteration: int) -> None:
         """Note a batch that will leave."""
-        with self._changed:
+        with self._lock:
             self._latest = iteration
             if self._next is None:
                 self._next, self._last = iteration, self.before_first
 
     def left(self, run: BatchRun) -> None:
         """Note that a batch has left."""
-        with self._changed:
+        with self._lock:
             self._left[run.iteration] = last_good(run)
             while self._next in self._left:
                 assert self._next is not None
                 self._last = self._left.pop(self._next) or self._last
                 self._next += 1
-            self._changed.notify_all()
+        self._changes.tell()
         self._tell()
 
     def ask(self, run: BatchRun, tell: Callable[[Origin | None], None]) -> None:
         """Call `tell` with the last good sample before a batch, once it is known."""
-        with self._changed:
+        with self._lock:
             self._waiting[run.iteration] = tell
-            self._changed.notify_all()
+        self._changes.tell()
         self._tell()
 
     def wait(self, run: BatchRun) -> bool:
         """Wait until a batch is finished, or needs more batches behind it for a good sample; whether it needs them."""
-        with self._changed:
-            wait_for(functools.partial(self._changed.wait_for, lambda: run.finished.is_set() or self._lacks_batches()))
-            return not run.finished.is_set()
+        self._changes.wait_until(lambda: run.finished.is_set() or self._lacks_batches())
+        return not run.finished.is_set()
 
     def _lacks_batches(self) -> bool:
-        return self._next in self._waiting and self._behind()[1] > self._latest
+        with self._lock:
+            return self._next in self._waiting and self._behind()[1] > self._latest
 
     def give_up(self) -> None:
         """Tell the batch that waits that there is no good sample."""
         self._tell(given_up=True)
 
     def _tell(self, given_up: bool = False) -> None:
-        with self._changed:
+        with self._lock:
             if self._next not in self._waiting:
                 return
             assert self._next is not None

@@ -29,7 +29,7 @@ from dali_lab.executor.plan import make_plan
 from dali_lab.executor.replacing import LastGood
 from dali_lab.executor.settings import Settings
 from dali_lab.executor.sources.opening import open_sources, start_workers
-from dali_lab.graph.graph import Edge, Graph, bare
+from dali_lab.graph.graph import Graph, bare
 from dali_lab.graph.passes import optimized
 from dali_lab.graph.passes.direct_reading import direct_reading
 from dali_lab.graph.passes.merging import merge_equal
@@ -46,11 +46,16 @@ _AHEAD = 16
 
 @dataclass
 class _Flight:
-    """A batch in flight, or the error that kept it from starting; `before` is the state from which it was drawn."""
+    """A batch in flight, or the error that kept it from starting; `before` is the state from which it was drawn.
+
+    `drawn` is what the sources gave for it, and `started` is set once the engine has it.
+    """
 
     run: BatchRun | None = None
-    error: BaseException | None = None
+    error: Exception | None = None
     before: Checkpoint | None = None
+    drawn: Mapping[str, Draw | None] | None = None
+    started: bool = False
 
 
 class Runner:
@@ -169,6 +174,7 @@ class Runner:
         self.restored = saved is not None
         self._flights: deque[_Flight] = deque()
         self._drawn: dict[str, Draw | None] = {}
+        self._refused: Exception | None = None
         self._before: Checkpoint | None = None
         self._closed = False
         self._pid = os.getpid()
@@ -213,6 +219,7 @@ class Runner:
             or when nothing was fed and other batches can be taken first.
         """
         self._check_process()
+        self._start_drawn()
         if self.state.ended or (self._flights and self._flights[-1].error is not None):
             return False
         try:
@@ -224,17 +231,32 @@ class Runner:
                 self._before = self._snapshot()
             draws, size = self._draw()
         except StopIteration:
-            self._drawn = {}
             self.state = replace(self.state, ended=True)
+            self._forget_drawn()
             return False
         except Exception as error:  # an error of the callback is raised where this batch is taken
             render_in_cells(error)
             self._flights.append(_Flight(error=error))
             return True
-        run = self.engine.submit(self.state.iteration, size, draws, rows=rows)
-        self._flights.append(_Flight(run, None, self._before))
-        self.state = replace(self.state, iteration=self.state.iteration + 1)
+        run = self.engine.prepare(self.state.iteration, size, draws, rows=rows)
+        self._flights.append(_Flight(run, None, self._before, self._drawn))
+        self._start_drawn()
         return True
+
+    def _start_drawn(self) -> None:
+        """Start the batches that were drawn. It does what is left to do, also where Ctrl-C has interrupted it."""
+        if self._flights and self._flights[-1].drawn is self._drawn:
+            run = self._flights[-1].run
+            assert run is not None
+            self.state = replace(self.state, iteration=run.iteration + 1)
+            self._forget_drawn()
+        for flight in self._flights:
+            if flight.run is not None and not flight.started:
+                self.engine.start(flight.run)
+                flight.started = True
+
+    def _forget_drawn(self) -> None:
+        self._drawn, self._refused = {}, None
 
     def _epoch_size(self) -> int:
         """Samples of an epoch of all shards; 0 where it is not known."""
@@ -246,13 +268,13 @@ class Runner:
         return max((meta.get("epoch_size", 0) // meta.get("number_of_shards", 1) for meta in metas), default=0)
 
     def _draw(self) -> tuple[dict[str, Draw], int]:
-        """Draw from all sources.
+        """Draw from all sources; the draws are kept, and given again, until :meth:`_forget_drawn` is called.
 
         Sources stay in step: where one fails that can be asked again, the draws of those before it are kept for the
-        next call; where its data was refused, the others draw, too. `None` stands for a source that has ended.
+        next call; where its data was refused, or lost as Ctrl-C came, the others draw, too. `None` stands for a source
+        that has ended.
         """
         drawn = self._drawn
-        refused: Exception | None = None
         for name, source in self.sources.items():
             if name in drawn:
                 continue
@@ -269,15 +291,23 @@ class Runner:
                     error.locate(name, node.op, node.origin)
                 if source.given == given:
                     raise
-                refused, drawn[name] = refused or error, Draw(0)
-        self._drawn = {}
+                self._refused, drawn[name] = self._refused or error, Draw(0)
+            except BaseException:  # the caller was interrupted
+                if source.given != given and name not in drawn:
+                    lost = OperatorError("was interrupted while it gave this batch, which is lost")
+                    lost.locate(name, self.plan.graph.nodes[name].op)
+                    self._refused, drawn[name] = self._refused or lost, Draw(0)
+                raise
         draws = {name: draw for name, draw in drawn.items() if draw is not None}
         if len(draws) < len(drawn):
             raise StopIteration
-        if refused is not None:
+        if self._refused is not None:
+            refused = self._refused
+            self._forget_drawn()
             raise refused
         sizes = {draw.count for draw in draws.values()}
         if len(sizes) > 1:
+            self._forget_drawn()
             listed = ", ".join(f"{name}: {draw.count}" for name, draw in draws.items())
             raise GraphError(f"the sources gave batches of different sizes ({listed})")
         return draws, sizes.pop() if sizes else self.batch_size
@@ -295,24 +325,33 @@ class Runner:
             The failure of the batch; the next one can still be taken.
         """
         self._check_process()
+        self._start_drawn()
         if not self._flights:
             raise StopIteration
         flight = self._flights[0]  # it stays there if the caller is interrupted while it waits
-        if flight.run is not None:
-            if self.engine.last_good is not None and not self._tracker.had_good:
-                self._look_ahead(flight.run, self.engine.last_good)
-            flight.run.wait()
-        self._check_process()  # another thread may have closed the pipeline: the errors of that say nothing
-        self._flights.popleft()
-        if flight.error is not None:
+        run = flight.run
+        if run is None:
+            self._flights.popleft()
+            assert flight.error is not None
             raise flight.error
-        assert flight.run is not None
-        self.state = replace(self.state, drawn=flight.run.drawn_after, consumed=self.state.consumed + 1)
-        batches = flight.run.outputs()
-        if flight.run.policy is not None:
-            self._tracker.note(flight.run, flight.before, self.state.epoch)
-        if self.plan.device is not None:
-            batches = [self._placed(batch, edge) for batch, edge in zip(batches, self.graph.outputs, strict=True)]
+        if self.engine.last_good is not None and not self._tracker.had_good:
+            self._look_ahead(run, self.engine.last_good)
+        run.wait()
+        self._check_process()  # another thread may have closed the pipeline: the errors of that say nothing
+        batches: list[Batch] = []
+        failure = run.failure
+        if failure is None:
+            try:
+                batches = self._placed(run.outputs())
+            except Exception as error:  # of the device
+                failure = error
+        state = replace(self.state, drawn=run.drawn_after, consumed=self.state.consumed + 1)
+        self._flights.popleft()
+        self.state = state
+        if run.policy is not None and run.failure is None:
+            self._tracker.note(run, flight.before, self.state.epoch)
+        if failure is not None:
+            raise failure
         for index, (batch, expected) in enumerate(zip(batches, self.expected, strict=True)):
             self._check_output(index, batch, *expected)
         return batches
@@ -324,14 +363,18 @@ class Runner:
             if fed or len(self._flights) > _AHEAD or not self.schedule():
                 good.give_up()
 
-    def _placed(self, batch: Batch, edge: Edge) -> Batch:
-        """An output, moved to the device that the graph asks for."""
-        assert self.engine.device is not None
-        device = self.engine.device.device
-        to = "gpu" if output_on_gpu(self.graph, edge) else "cpu"
-        if (batch.device is None) == (to == "gpu"):
-            self.engine.device.count_transfer(bare(edge), to, batch)
-        return upload(batch, device) if to == "gpu" else download(batch)
+    def _placed(self, batches: list[Batch]) -> list[Batch]:
+        """The outputs, moved to the devices that the graph asks for."""
+        on_device = self.engine.device
+        if on_device is None:
+            return batches
+        placed = []
+        for batch, edge in zip(batches, self.graph.outputs, strict=True):
+            to = "gpu" if output_on_gpu(self.graph, edge) else "cpu"
+            if (batch.device is None) == (to == "gpu"):
+                on_device.count_transfer(bare(edge), to, batch)
+            placed.append(upload(batch, on_device.device) if to == "gpu" else download(batch))
+        return placed
 
     @staticmethod
     def _check_output(index: int, batch: Batch, dtype: object, ndim: int | None, layout: str | None) -> None:
@@ -371,7 +414,7 @@ class Runner:
                 flight.run.cancel()
                 flight.run.wait()
         self._flights.clear()
-        self._drawn = {}
+        self._forget_drawn()
         self.engine.drawn.clear()
         self._restore(position)
 
@@ -395,6 +438,7 @@ class Runner:
             raise GraphError(
                 "Cannot save the checkpoint. The `enable_checkpointing` was not specified when creating the pipeline"
             )
+        self._start_drawn()
         before = self._flights[0].before if self._flights else self._before if self._drawn else self._snapshot()
         if before is None:
             raise GraphError("no checkpoint can be taken: the next batch has failed")
@@ -431,6 +475,7 @@ class Runner:
             for name, source in self.sources.items():
                 source.restore(states[name])
             draws, size = self._draw()
+            self._forget_drawn()
             if not 0 <= row < size:
                 raise ValueError("the last good sample is not in its batch")
         except (ValueError, KeyError, TypeError, OverflowError) as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import threading
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +9,7 @@ from typing import Any
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OperatorError, SampleError
-from dali_lab.model.waiting import wait_for
+from dali_lab.model.waiting import Changes
 
 
 @dataclass
@@ -42,13 +40,18 @@ class Source:
     ----------
     ends
         :meth:`draw` may raise :class:`StopIteration`; such sources are asked before the others.
-    given
-        Batches of data that were taken, also those that were then refused. Where :meth:`draw` fails without one, the
-        source can be asked again for the same batch.
     """
 
     ends: bool = False
-    given: int = 0
+    _given: int = 0
+
+    @property
+    def given(self) -> int:
+        """Batches of data that were taken, also those that were then refused.
+
+        Where :meth:`draw` fails without one, the source can be asked again for the same batch.
+        """
+        return self._given
 
     def draw(self, batch_size: int) -> Draw:
         """Decide what the next batch holds.
@@ -109,7 +112,7 @@ class FeedQueue:
     def __init__(self, node: str) -> None:
         self._node = node
         self._batches: deque[Batch] = deque()
-        self._arrived = threading.Condition()
+        self._changes = Changes()
         self._closed = False
 
     def __len__(self) -> int:
@@ -117,9 +120,8 @@ class FeedQueue:
 
     def put(self, batch: Batch) -> None:
         """Add a batch."""
-        with self._arrived:
-            self._batches.append(batch)
-            self._arrived.notify_all()
+        self._batches.append(batch)
+        self._changes.tell()
 
     def take(self, *, wait: bool) -> Batch | None:
         """The oldest batch; `None` if there is none and it is not waited for.
@@ -129,15 +131,13 @@ class FeedQueue:
         OperatorError
             If the queue is closed.
         """
-        with self._arrived:
-            if wait:
-                wait_for(functools.partial(self._arrived.wait_for, lambda: self._batches or self._closed))
-            if self._closed:
-                raise OperatorError("the pipeline was closed while an input waited to be fed", node=self._node)
-            return self._batches.popleft() if self._batches else None
+        if wait:
+            self._changes.wait_until(lambda: self._batches or self._closed)
+        if self._closed:
+            raise OperatorError("the pipeline was closed while an input waited to be fed", node=self._node)
+        return self._batches.popleft() if self._batches else None
 
     def close(self) -> None:
         """End the consumer's wait."""
-        with self._arrived:
-            self._closed = True
-            self._arrived.notify_all()
+        self._closed = True
+        self._changes.tell()

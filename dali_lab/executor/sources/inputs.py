@@ -147,7 +147,7 @@ class FedInput(ExternalInput):
             raise error
         self._last = batch if batch is not None else again
         assert self._last is not None
-        self.given += 1
+        self._given += 1
         return (self._last,), {}
 
     def close(self) -> None:
@@ -167,16 +167,45 @@ class PythonInput(ExternalInput):
 
     def __init__(self, external: External, device: Device | None = None, *, tolerant: bool = False) -> None:
         super().__init__(external, device)
-        self._iteration = self._sample = self._epoch = 0
+        self._epoch = 0
         self._tolerant = tolerant
+        # All in one, for Ctrl-C to come before or behind: the next batch, its first sample, the batches given so far.
+        self._place = (0, 0, 0)
+
+    @property
+    def given(self) -> int:
+        return self._place[2]
+
+    @property
+    def _iteration(self) -> int:
+        return self._place[0]
+
+    def _go_to(self, iteration: int, sample: int) -> None:
+        self._place = (iteration, sample, self.given)
+
+    def draw(self, batch_size: int) -> Draw:
+        before = self._place
+        try:
+            return super().draw(batch_size)
+        except Exception:
+            raise
+        except BaseException:  # the caller was interrupted
+            if self._indexed:
+                self._take_back(before)
+            raise
+
+    def _take_back(self, place: tuple[int, int, int]) -> None:
+        """Go back to a batch that may have been given, to ask for it again."""
+        self._place = place
 
     def _next(self, batch_size: int) -> Drawn:
-        request = Request(self._iteration, self._sample, 0, batch_size, self._epoch, tolerant=self._tolerant)
+        iteration, sample, _ = self._place
+        request = Request(iteration, sample, 0, batch_size, self._epoch, tolerant=self._tolerant)
         batches: Sequence[Batch] = ()
         try:
             batches, failed = self._ask(request)
         except StopIteration:
-            self._iteration = self._sample = 0
+            self._go_to(0, 0)
             raise
         except Exception as error:  # the source is the user's
             if self._iteration == request.iteration and (self._tolerant or not self._indexed):
@@ -196,8 +225,7 @@ class PythonInput(ExternalInput):
 
     def _note_given(self, request: Request) -> None:
         """Go on to the next batch."""
-        self.given += 1
-        self._iteration, self._sample = request.iteration + 1, request.first_sample + request.stop
+        self._place = (request.iteration + 1, request.first_sample + request.stop, self.given + 1)
 
     @property
     def _indexed(self) -> bool:
@@ -212,11 +240,11 @@ class PythonInput(ExternalInput):
                 " batch",
                 "source",
             )
-        self._iteration += batches
-        self._sample += batches * batch_size
+        iteration, sample, _ = self._place
+        self._go_to(iteration + batches, sample + batches * batch_size)
 
     def reset(self) -> None:
-        self._iteration = self._sample = 0
+        self._go_to(0, 0)
         self._epoch += 1
 
     def warn_of_state(self) -> None:
@@ -230,10 +258,12 @@ class PythonInput(ExternalInput):
             warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
 
     def state(self) -> Any:
-        return {"iteration": self._iteration, "sample": self._sample, "epoch": self._epoch}
+        iteration, sample, _ = self._place
+        return {"iteration": iteration, "sample": sample, "epoch": self._epoch}
 
     def restore(self, state: Any) -> None:
-        self._iteration, self._sample, self._epoch = state["iteration"], state["sample"], state["epoch"]
+        self._epoch = state["epoch"]
+        self._go_to(state["iteration"], state["sample"])
 
 
 def _lost(row: int, error: BaseException) -> SampleError:

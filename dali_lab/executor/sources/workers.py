@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import mmap
 import multiprocessing
@@ -29,6 +30,7 @@ from dali_lab.executor.sources.worker_process import Answer, Column, work
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType, numpy_dtype
 from dali_lab.model.errors import ArgumentError, OperatorError
+from dali_lab.model.waiting import undisturbed
 from dali_lab.schema.external import External, PythonSource, Request
 
 
@@ -51,9 +53,13 @@ class _Worker:
 
 @dataclass
 class _Job:
-    """One batch in flight: its tasks with the samples ``(start, stop)`` of each, and their answers."""
+    """One batch in flight: its tasks with the samples ``(start, stop)`` of each, and their answers.
+
+    `number` is that of the batch among all that its source gives.
+    """
 
     tasks: list[int]
+    number: int = 0
     spans: list[tuple[int, int]] = field(default_factory=list)
     answers: dict[int, tuple[_Worker, Answer]] = field(default_factory=dict)
 
@@ -179,7 +185,7 @@ class WorkerPool:
             for handle in sorted(ready, key=lambda found: not isinstance(found, Connection)):
                 worker = by_handle[handle]
                 if isinstance(handle, Connection) or worker.connection.poll():
-                    self._receive(worker)
+                    undisturbed(functools.partial(self._receive, worker))
                 else:
                     self._fail(worker)
         return [job.answers[number] for number in job.tasks]
@@ -342,17 +348,18 @@ class ParallelInput(PythonInput):
 
     def _ask(self, request: Request) -> tuple[Sequence[Batch], dict[int, BaseException]]:
         """The next batch; errors of the source have the worker's traceback as their cause."""
+        self._drop_given()
         while len(self._jobs) <= self.external.ahead:
-            self._schedule(request)
+            undisturbed(functools.partial(self._schedule, request))
         job = self._jobs[0]  # it stays there if the caller is interrupted while it waits
         found = self._pool.wait(job)
-        self._jobs.popleft()
         failed: dict[int, BaseException] = {}
         for (start, stop), (_, answer) in zip(job.spans, found, strict=True):
             failed.update({start + row: error for row, error in answer.failed.items()})
             if answer.error is None:
                 continue
             if not request.tolerant or isinstance(answer.error, StopIteration):
+                self._jobs.popleft()
                 self._pool.forget(job)
                 if all(each.given for _, each in found):
                     self._note_given(request)
@@ -361,6 +368,7 @@ class ParallelInput(PythonInput):
                 raise _taken(answer)
             failed.update(dict.fromkeys(range(start, stop), answer.error))
         if all(answer.error is not None for _, answer in found):
+            self._jobs.popleft()
             raise _taken(next(answer for _, answer in found if answer.error is not None))
         self._note_given(request)
         batches = self._pool.batches([part for part in found if part[1].error is None])
@@ -382,20 +390,33 @@ class ParallelInput(PythonInput):
             generation=self._generation,
         )
         found = parts(self._described, self._index, asked, len(self._pool.workers))
-        self._jobs.append(self._pool.submit([(worker, self._index, part) for worker, part in found]))
+        job = self._pool.submit([(worker, self._index, part) for worker, part in found])
+        job.number = self.given + lead
+        self._jobs.append(job)
+
+    def _drop_given(self) -> None:
+        """Drop the batches that were given: in one step with that, Ctrl-C could come between."""
+        while self._jobs and self._jobs[0].number < self.given:
+            self._jobs.popleft()
 
     def reset(self) -> None:
         """Drop the batches started ahead, and restart an exhausted iterable."""
         super().reset()
+        self._drop_given()
         # An iterable cannot give them again; they belong to the next epoch.
         if self._described.kind == "callable" or not self._jobs:
             self._drop()
 
     def _drop(self) -> None:
+        self._drop_given()
         for job in self._jobs:
             self._pool.forget(job)
         self._jobs.clear()
         self._generation += 1
+
+    def _take_back(self, place: tuple[int, int, int]) -> None:
+        self._drop()
+        super()._take_back(place)
 
     def close(self) -> None:
         self._pool.close()

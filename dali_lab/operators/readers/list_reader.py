@@ -297,12 +297,14 @@ class ListSource(Source):
     def draw(self, batch_size: int) -> Draw:
         if self._followed is not None:
             return Draw(batch_size, np.fromiter(self._followed, np.int64, batch_size))
+        order = self._order  # opens the reader, which may fail and be tried again
+        self._given += 1
         if self._rest is not None:
             places = self._next_of_rest(batch_size)
         else:
-            places = self._order.next_batch(batch_size)
+            places = order.next_batch(batch_size)
             if self._look_ahead is not None:
-                self._look_ahead.drawn(batch_size, self._order)
+                self._look_ahead.drawn(batch_size, order)
         return Draw(batch_size, places if self._kept is None else self._kept[places])
 
     def _next_of_rest(self, count: int) -> npt.NDArray[np.int64]:

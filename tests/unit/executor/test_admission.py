@@ -37,7 +37,8 @@ def _submitted(in_order: list[bool], names: str, log: Log) -> tuple[Admission[Ba
     admission: Admission[Batch] = Admission(in_order)
     batches = [Batch(name) for name in names]
     for batch in batches:
-        admission.submit(batch, log)
+        admission.queue(batch, log)
+    admission.admit()
     return admission, batches
 
 
@@ -87,6 +88,17 @@ def test_a_stopped_batch_enters_no_further_stage_and_holds_nobody_up() -> None:
     assert b.previous is None and a.next is None
 
 
+def test_a_batch_is_admitted_once_though_an_interrupted_caller_queues_it_again() -> None:
+    log = Log()
+    admission, (a, b) = _submitted([False], "ab", log)
+    admission.stage_done(a)
+    for batch in (a, b):
+        admission.queue(batch, log)
+    admission.admit()
+    admission.stage_done(b)
+    assert log.events == ["a0", "b0", "a left", "b left"]
+
+
 def test_a_closed_admission_takes_no_batch_and_tells_what_is_in_flight() -> None:
     log = Log()
     admission, (a, b) = _submitted([False], "ab", log)
@@ -94,6 +106,6 @@ def test_a_closed_admission_takes_no_batch_and_tells_what_is_in_flight() -> None
     assert admission.close() == [b]
     assert admission.close() is None
     with pytest.raises(RuntimeError, match="closed"):
-        admission.submit(Batch("c"), log)
+        admission.queue(Batch("c"), log)
     admission.stage_done(b)
     assert log.events[-1] == "b left"

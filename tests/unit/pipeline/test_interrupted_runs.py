@@ -11,12 +11,13 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dali_lab import Pipeline, fn
+from dali_lab import DaliLabError, Pipeline, fn
 from tests.programs import LIMIT
 from tests.waiting import wait_until
 
@@ -82,7 +83,7 @@ def test_the_batch_that_was_waited_for_is_not_lost(parallel: bool, tmp_path: Pat
     if parallel:  # one batch more is kept ahead
         _interrupt_in("_ask", lambda: len(batches) == 2)
     else:
-        _interrupt_in("wait_for", lambda: len(batches) == 3)
+        _interrupt_in("take", lambda: len(batches) == 3)
     with pytest.raises(KeyboardInterrupt):
         while True:
             batches.append(_numbers(pipeline.run()))
@@ -90,3 +91,40 @@ def test_the_batch_that_was_waited_for_is_not_lost(parallel: bool, tmp_path: Pat
     batches += [_numbers(pipeline.run()) for _ in range(6 - len(batches))]
     pipeline.close()
     assert batches == [[index, index] for index in range(6)]
+
+
+@pytest.mark.parametrize("parallel", [False, True], ids=["engine", "workers"])
+def test_ctrl_c_at_any_moment_leaves_the_sources_in_step(parallel: bool) -> None:
+    """Whatever it breaks off, no later batch mixes two, none is given twice, and nothing waits for ever."""
+    pipeline = _counting(parallel=parallel)
+    batches = [_numbers(pipeline.run())]
+    rng = np.random.default_rng(0)
+    ended = threading.Event()
+
+    def raise_inside(number: int, frame: FrameType | None) -> None:
+        if any(found.f_code is Pipeline.run.__code__ for found, _ in traceback.walk_stack(frame)):
+            raise KeyboardInterrupt
+
+    def press() -> None:
+        while not ended.wait(rng.uniform(0, 0.01)):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    signal.signal(signal.SIGINT, raise_inside)  # put back by `heard`
+    presses = threading.Thread(target=press)
+    presses.start()
+    interrupted, told = 0, list[str]()
+    try:
+        while interrupted < 40:
+            try:
+                batches.append(_numbers(pipeline.run()))
+            except KeyboardInterrupt:
+                interrupted += 1
+            except DaliLabError as error:
+                told.append(str(error))
+    finally:
+        ended.set()
+        presses.join()
+        pipeline.close()
+    assert all("was interrupted while it gave this batch" in error for error in told)
+    assert all(mine == other for mine, other in batches)
+    assert (np.diff([mine for mine, _ in batches]) > 0).all()
