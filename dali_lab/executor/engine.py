@@ -9,6 +9,7 @@ inconsistent with this, it is a bug.
    - Batches enter each stage in the order of :meth:`Engine.submit`. A stage with an operator that runs `in_order` is
      entered once the batch before has finished it. An operator's draws are counted as its batch enters, so random
      numbers depend neither on threads nor on which batch ends first.
+   - A thread of the pool admits batches, so that Ctrl-C in the thread that submits them breaks nothing off.
    - The chunks of a stage run in any order on any thread. A chunk goes from step to step without a barrier; a step
      that asks for facts from the other chunks runs again once all of them have noted theirs.
    - A batch is finished once: `finished` is set, then its callback is called, and neither happens before all of its
