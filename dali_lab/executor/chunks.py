@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.executor.batch_run import BatchRun
-from dali_lab.executor.caching.filling import Filling, Way
+from dali_lab.executor.caching.filling import Filling, IdleTime, Way
 from dali_lab.executor.caching.gathering import gathered
 from dali_lab.executor.caching.recall import CachedChunk, CachedSteps
 from dali_lab.executor.calls import Calls
@@ -91,6 +91,7 @@ class ChunkRunner:
         self.size = size
         self._pool = pool
         self._pace = Pace(threads)
+        self._idle = IdleTime(lambda: pool.waited)
         self._calls = calls
         self._tolerance = Tolerance(StepRunner(pool, self._pace, calls, host), self._run_chunk)
         self._watch = watch
@@ -164,6 +165,8 @@ class ChunkRunner:
 
         count, began, clock = chunk.stop - chunk.start, time.perf_counter(), _Clock(chunk.effort)
         filling = kept.filling if stage.plain and run.policy is None else None
+        if filling is not None:
+            filling.left(self._idle.seconds())
         if filling is not None and kept.store is not None and filling.leaves_alone(count, len(kept.store.entries)):
             return self._run_plainly(stage_run, chunk, filling)
         own = {

@@ -49,6 +49,11 @@ class ThreadPool:
     They run in copies of the context that the pool is made in.
 
     Tasks must not raise: they keep their own errors.
+
+    Attributes
+    ----------
+    waited
+        Seconds that the threads have waited for work, all together; those that still wait are not in it.
     """
 
     def __init__(self, threads: int, name: str = "dali-lab") -> None:
@@ -62,6 +67,7 @@ class ThreadPool:
         self._lock = lock = threading.Lock()
         self._ready, self._helped = threading.Condition(lock), threading.Condition(lock)
         self._closed = False
+        self.waited = 0.0
         self._threads: list[threading.Thread] = []
         _pools.add(self)
         buffers.keep_for(self)
@@ -148,8 +154,10 @@ class ThreadPool:
     def _work(self) -> None:
         while True:
             with self._ready:
+                began = time.perf_counter()
                 while not self._queue and not self._offered and not self._closed:
                     self._ready.wait()
+                self.waited += time.perf_counter() - began
                 if self._closed:
                     return
                 shared = None if self._queue else self._offered[0]
@@ -179,7 +187,9 @@ class ThreadPool:
 
 
 class InlinePool:
-    """Runs tasks on the calling thread, one after the other."""
+    """Runs tasks on the calling thread, one after the other; it never waits for them."""
+
+    waited = 0.0
 
     def __init__(self) -> None:
         self._tasks: deque[Task] = deque()

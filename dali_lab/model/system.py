@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import os
 import sys
 import tempfile
+import time
 from typing import Any
 
 from dali_lab.kernels.cpu.machine import uses
@@ -25,6 +27,18 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def idle_seconds() -> float:
+    """Seconds that the processors of this machine have been idle, all together: its differences count.
+
+    Only Linux tells; elsewhere all that this process does not use counts as idle.
+    """
+    if uses("system"):
+        with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/stat", "rb") as file:
+            idle, waiting = file.readline().split()[4:6]
+            return (int(idle) + int(waiting)) / os.sysconf("SC_CLK_TCK")
+    return usable_cores() * time.perf_counter() - time.process_time()
 
 
 def peak_memory() -> int:

@@ -103,8 +103,8 @@ class Pipeline(PipelineReport, PipelineFiles):
     cache_at
         Name of the node whose results are kept; by default those of the ``fn.cache`` in the graph, or else of the
         nodes that save most time for their bytes, as measured. Where it is given, or the graph has ``fn.cache``, the
-        first epoch keeps everything, as it does where the next one saves twice the time that this takes; else filling
-        takes about a twentieth of an epoch without a cache.
+        first epoch keeps everything; else filling takes about a twentieth of an epoch without a cache, what the cache
+        has saved, and the time in which threads wait and processors are idle.
     cache_epochs
         How many epochs the run has: results are kept only if that pays within them. By default there are many.
     """

@@ -1,17 +1,23 @@
-"""Fills a cache at once where the next epoch makes up for it, and little by little where it does not."""
+"""Fills a cache in the time that a run can spare: a share of it, what the cache has saved, and idle processors."""
 
 from __future__ import annotations
 
 import enum
 import functools
+import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 
+from dali_lab.model.system import idle_seconds
+
 SHARE = 0.05
 """The part of the CPU time of a run without a cache that filling little by little may take in addition."""
-_BACK = 2
-"""All is kept at once where the next epoch saves at least so many times what keeping costs."""
+_MOST_IDLE = 0.5
+"""Seconds of idle processors that can be spent later: a long pause is not to slow down what comes after it."""
+_ASKED = 0.1
+"""Least seconds between two looks at how idle the processors are."""
 _AT_ONCE = 48
 """Samples that are kept before it is known what that costs."""
 _RECENT = 32
@@ -50,6 +56,11 @@ class RecentCost:
         return bool(self._recent)
 
     @property
+    def chunks(self) -> int:
+        """How many chunks these are."""
+        return len(self._recent)
+
+    @property
     def largest(self) -> int:
         """Samples of the largest of these chunks."""
         return max((samples for _, samples in self._recent), default=0)
@@ -72,12 +83,38 @@ class RecentCost:
         return 0.0
 
 
+class IdleTime:
+    """CPU time that a run leaves unused: its threads wait for work, and processors of the machine are idle.
+
+    Parameters
+    ----------
+    waited
+        Seconds that the threads have waited for work so far, all together.
+    """
+
+    def __init__(self, waited: Callable[[], float]) -> None:
+        self._waited = waited
+        self._lock = threading.Lock()
+        self._asked = -math.inf
+        self._before = waited(), idle_seconds()
+
+    def seconds(self) -> float:
+        """CPU seconds since they were last asked for; 0 where that is only a moment ago."""
+        now = time.perf_counter()
+        with self._lock:
+            if now - self._asked < _ASKED:
+                return 0.0
+            self._asked = now
+            before, self._before = self._before, (self._waited(), idle_seconds())
+            return max(0.0, min(self._before[0] - before[0], self._before[1] - before[1]))
+
+
 class Filling:
     """Decides how each chunk is computed, by what the ways were measured to cost.
 
-    All is kept where the next epoch saves twice what that costs. Else filling takes part of the time of a run without a
-    cache (:data:`SHARE`), and all that the cache has saved so far; where keeping a sample saves less than it costs in
-    the epochs that are left, nothing is kept any more.
+    Filling takes a part of the time of a run without a cache (:data:`SHARE`), all that the cache has saved so far, and
+    the time in which threads wait and processors are idle. Where keeping a sample saves less than it costs in the
+    epochs that are left, nothing is kept any more.
 
     Parameters
     ----------
@@ -95,7 +132,7 @@ class Filling:
         self._writing = 0.0
         self._begun = self._seen = self._in_a_row = self._not_paying = 0
         self._try_at = _TRIED_AGAIN
-        self._credit = 0.0
+        self._credit = self._idle = 0.0
         self.at_once = False
 
     @functools.cached_property
@@ -105,7 +142,8 @@ class Filling:
     def leaves_alone(self, samples: int, held: int) -> bool:
         """Whether a chunk is not even looked for, as the cache holds few samples and filling has used its time."""
         with self._lock:
-            alone = self._credit < 0 and held * _FEW < self._samples and self._plain.known
+            spent = self._credit < 0 and self._idle < samples * self._price
+            alone = spent and held * _FEW < self._samples and self._plain.known
             if alone:
                 self._seen += samples
                 self._credit += SHARE * samples * self._plain.seconds
@@ -137,27 +175,36 @@ class Filling:
                     return self._cheaper(samples, found)
                 self._try_at *= 2
                 return Way.KEPT
-            if self.at_once or self._begun < _AT_ONCE or missing >= 2 * self._kept.largest:
+            larger = self._kept.known and missing >= 2 * self._kept.largest
+            if self.at_once or self._begun < _AT_ONCE or larger:
                 self._begun += missing
                 return Way.KEPT
-            if not self._plain.known or self._in_a_row >= _COMPARED:
+            few = self._plain.chunks < min(self._kept.chunks, _FIRST)  # the least of more chunks is less
+            known = self._plain.known and self._kept.known
+            if few or not known or self._in_a_row >= _COMPARED:
                 self._in_a_row = 0
                 return Way.PLAIN
-            if _BACK * self._price > self._saved:
-                looked = self._looking.seconds
-                self._credit += samples * (SHARE * self._plain.seconds - looked)
-                more = self._cost(found, missing) + missing * self._writing - samples * (self._plain.seconds + looked)
-                if more + self._begun * self._price > self._credit:
-                    self._in_a_row = 0
-                    return self._cheaper(samples, found)
-                self._credit -= more
+            looked = self._looking.seconds
+            self._credit += samples * (SHARE * self._plain.seconds - looked)
+            more = self._cost(found, missing) + missing * self._writing - samples * (self._plain.seconds + looked)
+            if more > self._idle and more - self._idle + self._begun * self._price > self._credit:
+                self._in_a_row = 0
+                return self._cheaper(samples, found)
+            unused = min(self._idle, max(0.0, more))
+            self._idle -= unused
+            self._credit -= more - unused
             self._in_a_row += 1
             return Way.KEPT
 
     @property
     def _price(self) -> float:
         """Seconds that keeping a sample takes in addition."""
-        return self._kept.seconds + self._writing - self._plain.seconds
+        return self._made + self._writing - self._plain.seconds
+
+    @property
+    def _made(self) -> float:
+        """Seconds of computing a sample that is kept: no less than without a cache, whatever single chunks took."""
+        return max(self._kept.seconds, self._plain.seconds)
 
     @property
     def _saved(self) -> float:
@@ -174,7 +221,7 @@ class Filling:
         return Way.FOUND if found and self._cost(found, samples - found) < samples * self._plain.seconds else Way.PLAIN
 
     def _cost(self, found: int, missing: int) -> float:
-        return found * self._later.seconds + missing * self._kept.seconds
+        return found * self._later.seconds + missing * self._made
 
     def _pays(self) -> bool:
         """Whether a sample that is kept now saves more in the epochs left than keeping it costs."""
@@ -188,7 +235,12 @@ class Filling:
             return float("inf")
         return self._epochs - 1 - (self._seen // self._samples if self._samples else 0)
 
-    # -- what chunks cost -------------------------------------------------------------------------------------------
+    # -- what is left, and what chunks cost -------------------------------------------------------------------------
+
+    def left(self, seconds: float) -> None:
+        """Note CPU time that the run has left unused."""
+        with self._lock:
+            self._idle = min(_MOST_IDLE, self._idle + seconds)
 
     def computed(self, samples: int, seconds: float) -> None:
         """Note a chunk that was computed as without a cache."""

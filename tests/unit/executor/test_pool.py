@@ -1,8 +1,9 @@
-"""The thread pool: what happens to tasks when it closes."""
+"""The thread pool: what happens to tasks when it closes, and how long its threads wait."""
 
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -35,3 +36,23 @@ def test_a_closed_pool_refuses_tasks_of_others() -> None:
     pool.close()
     with pytest.raises(RuntimeError, match="closed"):
         pool.submit((0,), lambda: None)
+
+
+def test_waiting_is_counted_and_work_is_not() -> None:
+    began = time.perf_counter()
+    pool = ThreadPool(1)
+    waited: list[float] = []
+    go_on, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        waited.append(pool.waited)
+        assert go_on.wait(LIMIT)
+        waited.append(pool.waited)
+
+    pool.submit((0,), work)
+    pool.submit((1,), done.set)
+    go_on.set()
+    assert done.wait(LIMIT)
+    pool.close()
+    assert waited[0] == waited[1]
+    assert 0 < waited[0] <= pool.waited <= time.perf_counter() - began
