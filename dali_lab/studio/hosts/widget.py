@@ -180,6 +180,10 @@ class Editor(anywidget.AnyWidget):
         self._ending()
         super().close()
 
+    def __repr__(self) -> str:
+        nodes = len(self.graph.nodes)
+        return f"<Editor of a graph with {nodes} node{'' if nodes == 1 else 's'}>"
+
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """The widget, and a picture of the present graph for pages without a kernel."""
         bundle = super()._repr_mimebundle_(**options)

@@ -181,6 +181,7 @@ def test_pictures_for_where_no_kernel_runs_show_the_graph(built: None) -> None:
         (encoded,) = re.findall(r'<img alt="The graph" src="data:image/svg\+xml;base64,([^"]+)">', data["text/html"])
         assert base64.b64decode(encoded).decode() == data["image/svg+xml"] == editor.picture
         assert data["application/vnd.dali-lab.editor+json"] == {"model_id": editor.model_id}
+        assert repr(editor) == f"<Editor of a graph with {len(editor.graph.nodes)} nodes>"  # boxes of widgets show it
         # After an edit the picture follows by itself.
         page.call("view", "edit", base=2, changes={"nodes": {"flip_third": {**flip, "inputs": ["flip"]}}})
         deadline = time.monotonic() + 300
