@@ -277,11 +277,17 @@ class Engine:
             run.drawn_after[node] = self.drawn[node]
         if not count:
             run.leave_empty(stage)
-        elif stage.gpu:
-            self._pool.submit((run.iteration, run.stage, 0), functools.partial(self._run_on_device, run, stage, count))
-        else:
-            self.chunks.start(run, stage, count, self._stage_ended)
-        return bool(count)
+            return False
+        try:
+            if stage.gpu:
+                run_stage = functools.partial(self._run_on_device, run, stage, count)
+                self._pool.submit((run.iteration, run.stage, 0), run_stage)
+            else:
+                self.chunks.start(run, stage, count, self._stage_ended)
+        except BaseException as error:  # such as a lack of memory; it must not end the thread
+            run.failures.append(("", 0, run.size, error))
+            return False
+        return True
 
     def _stage_ended(self, stage_run: StageRun) -> None:
         run = stage_run.run

@@ -155,6 +155,24 @@ def test_an_interrupted_caller_that_runs_the_tasks_itself_is_told(engines: list[
         run.outputs()
 
 
+def test_a_stage_that_cannot_begin_fails_its_batch_alone(
+    engines: list[Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = made(engines, two_stages())
+    monkeypatch.setattr("dali_lab.executor.chunks.StageRun", lambda *arguments: _raise(MemoryError("none left")))
+    failed = submitted(engine, 3)
+    assert all(run.wait(LIMIT) for run in failed)
+    with pytest.raises(MemoryError, match="none left"):
+        failed[0].outputs()
+    monkeypatch.undo()
+    (run,) = submitted(engine)
+    assert run.wait(LIMIT) and len(run.outputs()[0]) == COUNT
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
 def test_batches_before_and_after_a_failure_run(engines: list[Engine]) -> None:
     def second_batch(call: Call, data: Batch) -> Batch:
         if call.iteration == 1:
