@@ -17,7 +17,10 @@ def installed(package: str) -> bool:
         spec = importlib.util.find_spec(package)
     except ValueError:  # another thread is importing it
         return True
-    return spec is not None and spec.has_location  # a folder of that name beside the program is no package
+    if spec is None:
+        return False
+    # A folder of that name beside the program is no package.
+    return spec.has_location or spec.submodule_search_locations is None
 
 
 def require(extra: str, packages: tuple[str, ...], purpose: str) -> None:

@@ -8,6 +8,7 @@ process that fills the part has files of its own: ``….data`` with samples one 
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import json
 import os
@@ -194,7 +195,11 @@ def parts(root: Path) -> Iterator[Part]:
             meaning = ""
         nbytes = samples = 0
         seconds = used = 0.0
-        for file in path.iterdir():
+        try:
+            files = list(path.iterdir())
+        except FileNotFoundError:  # another process has removed it
+            continue
+        for file in files:
             with contextlib.suppress(OSError):
                 status = file.stat()
                 nbytes += status.st_size
@@ -208,11 +213,15 @@ def parts(root: Path) -> Iterator[Part]:
 def used_bytes(root: Path) -> int:
     """Bytes that the data of a cache folder take."""
     total = 0
-    with contextlib.suppress(OSError):
-        for data in root.glob(f"*/*{DATA}"):
-            with contextlib.suppress(OSError):
-                total += data.stat().st_size
+    for data in _data(root):
+        with contextlib.suppress(OSError):
+            total += data.stat().st_size
     return total
+
+
+def _data(root: Path) -> Iterator[Path]:
+    """Files with data of all parts; other processes may remove files and folders meanwhile."""
+    return map(Path, glob.iglob(f"{glob.escape(str(root))}/*/*{DATA}"))
 
 
 def make_room(root: Path, own: Path, nbytes: int, worth: float) -> int:
@@ -229,16 +238,15 @@ def make_room(root: Path, own: Path, nbytes: int, worth: float) -> int:
     """
     now = time.time()
     candidates = []
-    with contextlib.suppress(OSError):
-        for data in root.glob(f"*/*{DATA}"):
-            if data.parent == own:
-                continue
-            with contextlib.suppress(OSError):
-                index = data.with_suffix(INDEX)
-                size, used = data.stat().st_size, index.stat().st_mtime
-                value = read_index(index).seconds / max(1, size)
-                if now - used > _FORGOTTEN or (now - used > _IN_USE and value < worth):
-                    candidates.append((value, size, data, index))
+    for data in _data(root):
+        if data.parent == own:
+            continue
+        with contextlib.suppress(OSError):
+            index = data.with_suffix(INDEX)
+            size, used = data.stat().st_size, index.stat().st_mtime
+            value = read_index(index).seconds / max(1, size)
+            if now - used > _FORGOTTEN or (now - used > _IN_USE and value < worth):
+                candidates.append((value, size, data, index))
     freed = 0
     for _, size, data, index in sorted(candidates, key=lambda each: each[0]):
         if freed >= nbytes:

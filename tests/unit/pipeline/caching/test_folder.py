@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -111,6 +113,27 @@ def test_an_older_cache(root: Path, tmp_path: Path) -> None:
         pipeline.build()
     assert_same(taken(pipeline), expected)
     assert [path.name for path in cache.iterdir()] == [MARK]
+
+
+def test_what_is_used_is_counted_while_others_write(tmp_path: Path) -> None:
+    """Folders in which other processes write a file whole come and go in that of the cache."""
+    for part in ("first", "second"):
+        (tmp_path / part).mkdir()
+        (tmp_path / part / "0.data").write_bytes(bytes(100))
+    ended = threading.Event()
+
+    def write() -> None:
+        while not ended.is_set():
+            tempfile.TemporaryDirectory(dir=tmp_path).cleanup()
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    try:
+        assert {used_bytes(tmp_path) for _ in range(500)} == {200}
+        assert all(sum(part.nbytes for part in parts(tmp_path)) == 200 for _ in range(100))
+    finally:
+        ended.set()
+        writing.join()
 
 
 def test_room_is_made_by_worth(root: Path, tmp_path: Path) -> None:
