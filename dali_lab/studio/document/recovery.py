@@ -67,10 +67,7 @@ class Recovery:
         file
             Only work on this file, that the file is not newer than.
         """
-        try:
-            found = sorted(self.folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
-        except OSError:
-            return None
+        found = sorted(self.folder.glob(f"*{SUFFIX}"), key=_written, reverse=True)
         own = self._take(found, file, beside=self.beside)
         return own or (None if self.beside else self._take(found, file, beside=True))
 
@@ -101,8 +98,13 @@ class Recovery:
         return None
 
 
-def _is_newer(path: Path, than: Path) -> bool:
+def _written(path: Path) -> float:
+    """When a file was last written; 0 for one that another process has removed."""
     try:
-        return path.stat().st_mtime > than.stat().st_mtime
+        return path.stat().st_mtime
     except OSError:
-        return False
+        return 0.0
+
+
+def _is_newer(path: Path, than: Path) -> bool:
+    return _written(path) > _written(than) > 0
