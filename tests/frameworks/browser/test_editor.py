@@ -166,7 +166,7 @@ def test_bypass_groups_notes_alignment_and_problems(tab: Tab, app: App) -> None:
     assert set(group["nodes"]) == {"resize", "rotate"}
     # Folded up it is one node with the ports that cross its border; unpacked all is as before.
     tab.fit()
-    page.locator(".react-flow__node-frame").first.click(position={"x": 10, "y": 8}, button="right")
+    page.locator(".group-title").first.click(button="right")
     page.get_by_role("menuitem", name="Show as one node").click()
     page.locator(".react-flow__node-subgraph").wait_for()
     steady(tab, lambda: "rotate" not in node_names(tab), "it is shown beside its group")

@@ -46,9 +46,6 @@ def test_a_group_is_made_left_and_undone_by_keyboard(shown: Document) -> None:
 def test_a_group_is_opened_edited_saved_and_exported(shown: Document) -> None:
     name = "mouse.dali.json"
     document = json.loads(picture_text("flip", resize=RESIZE, flip=FLIP))
-    # In one row: a link to the row below would lie on the title.
-    places = {node: {"x": 280 * index, "y": 0} for index, node in enumerate(document["nodes"])}
-    document["view"] = {"nodes": places, "notes": [], "groups": []}
     shown.open(name, json.dumps(document))
     shown.choose("resize")
     shown.choose("flip", more=True)
@@ -56,8 +53,8 @@ def test_a_group_is_opened_edited_saved_and_exported(shown: Document) -> None:
     shown.find('[role="menu"] [data-item="group"]').click()
     shown.find('input[aria-label="Title of the group"]').press("Enter")
     shown.still()
-    frame = shown.find(".react-flow__node-frame").first
-    frame.click(position={"x": 10, "y": 8}, button="right")
+    title = shown.find(".group-title")
+    title.click(button="right")
     shown.find('[role="menu"] [data-item="collapse"]').click()
     card = shown.find(".react-flow__node-subgraph")
     card.wait_for()
@@ -69,7 +66,7 @@ def test_a_group_is_opened_edited_saved_and_exported(shown: Document) -> None:
     shown.idle()
     shown.wait(lambda: "32 × 48" in shown.node("resize").inner_text(), "the pictures have another size")
     shown.still()
-    frame.click(position={"x": 10, "y": 8}, button="right")
+    title.click(button="right")
     shown.find('[role="menu"] [data-item="collapse"]').click()
     card.wait_for()
     shown.still()
