@@ -21,7 +21,7 @@ def test_iterators_over_several_pipelines_stay_in_step(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="Please set `reader_name`"):
         iterator = DALIGenericIterator([_counting(), held], ["x", "y"], size=1000)
     batches = [next(iterator)]
-    _interrupt_in("wait_for", lambda: len(iterator._taken) == 1)
+    _interrupt_in("take", lambda: len(iterator._taken) == 1)
     with pytest.raises(KeyboardInterrupt):
         next(iterator)
     go_on.touch()
