@@ -6,7 +6,7 @@ inconsistent with this, it is a bug.
 
 1. Order.
 
-   - Batches enter each stage in the order of :meth:`Engine.submit`. A stage with an operator that runs `in_order` is
+   - Batches enter each stage in the order of :meth:`Engine.start`. A stage with an operator that runs `in_order` is
      entered once the batch before has finished it. An operator's draws are counted as its batch enters, so random
      numbers depend neither on threads nor on which batch ends first.
    - A thread of the pool admits batches, so that Ctrl-C in the thread that submits them breaks nothing off.
@@ -176,27 +176,6 @@ class Engine:
         self._policy = policy
         self._admission: Admission[BatchRun] = Admission([stage.in_order for stage in plan.stages])
 
-    def submit(
-        self,
-        iteration: int,
-        size: int,
-        draws: Mapping[str, Draw] | None = None,
-        known: Mapping[Edge, Batch] | None = None,
-        callback: Callable[[BatchRun], None] | None = None,
-        missing: Mapping[Edge, Collection[int]] | None = None,
-        rows: npt.NDArray[np.int64] | None = None,
-    ) -> BatchRun:
-        """Start a batch: :meth:`prepare` and :meth:`start` at once.
-
-        Raises
-        ------
-        RuntimeError
-            If the engine is closed.
-        """
-        run = self.prepare(iteration, size, draws, known, callback, missing, rows)
-        self.start(run)
-        return run
-
     def prepare(
         self,
         iteration: int,
@@ -225,8 +204,8 @@ class Engine:
             rows=rows,
         )
 
-    def start(self, run: BatchRun) -> None:
-        """Start a batch behind those started before. Where Ctrl-C interrupts this, it is to be called again.
+    def start(self, run: BatchRun) -> BatchRun:
+        """Start a batch behind those started before, and return it. Where Ctrl-C interrupts this, call it again.
 
         Raises
         ------
@@ -243,6 +222,7 @@ class Engine:
             run.failures.append(("", 0, run.size, Cancelled()))
             run.finished.set()
             raise
+        return run
 
     def close(self, timeout: float | None = None) -> bool:
         """Cancel the batches in flight and end the threads, waiting at most `timeout` seconds. Can be called again.

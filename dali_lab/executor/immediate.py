@@ -63,7 +63,9 @@ class ImmediateGraph:
         DaliLabError
             The failure of the first sample that failed.
         """
-        run = self._engine.submit(iteration, size, draws, dict(zip(self._given, batches, strict=True)))
+        run = self._engine.start(
+            self._engine.prepare(iteration, size, draws, dict(zip(self._given, batches, strict=True)))
+        )
         self._inline.run()
         run.wait()
         return run.outputs()

@@ -80,14 +80,20 @@ def undisturbed(work: Callable[[], None]) -> None:
         finally:
             done.set()
 
+    interruption: BaseException | None = None
     try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError:  # the system has no thread left
+        run()
+    except BaseException as error:  # the thread has started
+        interruption = error
+    while not done.is_set():
         try:
-            _thread.start_new_thread(run, ())
-        except RuntimeError:  # the system has no thread left
-            run()
-        done.wait()
-    finally:
-        done.wait()
+            done.wait()
+        except BaseException as error:
+            interruption = error
+    if interruption is not None:
+        raise interruption
     if errors:
         raise errors[0]
 

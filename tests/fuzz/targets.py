@@ -69,7 +69,9 @@ def _reader(folder: Path, names: Sequence[str], define: Callable[[], Any]) -> Ca
             sources = open_sources(plan.sources, seeds, checkpointing=False, device=None, workers=None)
             engine = Engine(plan, 1, seeds, pool=pool)
             for number in range(2):
-                run = engine.submit(number, 3, {name: source.draw(3) for name, source in sources.items()})
+                run = engine.start(
+                    engine.prepare(number, 3, {name: source.draw(3) for name, source in sources.items()})
+                )
                 pool.run()
                 run.outputs()
         finally:

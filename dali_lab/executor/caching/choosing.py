@@ -123,7 +123,7 @@ class Choosing:
             for number in range(_TIMES):
                 spent.clear()
                 began = time.thread_time()
-                run = engine.submit(number, _TRIED, draws)
+                run = engine.start(engine.prepare(number, _TRIED, draws))
                 pool.run()
                 run.wait()
                 run.outputs()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError, NotFedError, OperatorError, SampleError, as_ours
 from dali_lab.model.incoming import checked_batch, incoming_batch
 from dali_lab.model.user_code import user_stacklevel
+from dali_lab.model.waiting import undisturbed
 from dali_lab.schema.external import External, Request
 from dali_lab.schema.source import Draw, FeedQueue, Source
 
@@ -191,7 +193,7 @@ class PythonInput(ExternalInput):
             raise
         except BaseException:  # the caller was interrupted
             if self._indexed:
-                self._take_back(before)
+                undisturbed(functools.partial(self._take_back, before))
             raise
 
     def _take_back(self, place: tuple[int, int, int]) -> None:

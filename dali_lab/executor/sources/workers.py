@@ -349,6 +349,8 @@ class ParallelInput(PythonInput):
     def _ask(self, request: Request) -> tuple[Sequence[Batch], dict[int, BaseException]]:
         """The next batch; errors of the source have the worker's traceback as their cause."""
         self._drop_given()
+        if self._jobs and self._jobs[0].number != self.given:  # the caller was interrupted
+            self._drop()
         while len(self._jobs) <= self.external.ahead:
             undisturbed(functools.partial(self._schedule, request))
         job = self._jobs[0]  # it stays there if the caller is interrupted while it waits

@@ -149,7 +149,7 @@ class BatchComputation:
                 progress=count if told else None,
             )
             engine.drawn.update(drawn)
-            run = engine.submit(self._iteration, size, draws, known, self._run_ended, missing)
+            run = engine.start(engine.prepare(self._iteration, size, draws, known, self._run_ended, missing))
             self._token.watch(run)
             while not run.wait(_POLL):
                 if self._token.reason is not None:

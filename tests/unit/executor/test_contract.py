@@ -41,7 +41,7 @@ def made(engines: list[Engine], planned: Plan, **how: Any) -> Engine:
 
 
 def submitted(engine: Engine, batches: int = 1, **how: Any) -> list[BatchRun]:
-    return [engine.submit(i, COUNT, known={SOURCE: numbers(COUNT)}, **how) for i in range(batches)]
+    return [engine.start(engine.prepare(i, COUNT, known={SOURCE: numbers(COUNT)}, **how)) for i in range(batches)]
 
 
 def two_stages(first: Any = same, second: Any = same, *, in_order: bool = False) -> Plan:

@@ -74,13 +74,13 @@ def test_taps_inside_branches_and_known_edges() -> None:
     }
     wanted = [Edge("first"), Edge("second"), graph.outputs[0]]
     engine = Engine(make_plan(graph, wanted, known), 2, {})
-    run = engine.submit(0, SIZE, known=known)
+    run = engine.start(engine.prepare(0, SIZE, known=known))
     run.wait()
     first, second, _ = run.outputs()
     assert len(first) == len(second) == 4
     engine.close()
     engine = Engine(make_plan(graph, wanted[1:], {**known, Edge("first"): first}), 2, {})
-    run = engine.submit(0, SIZE, known={**known, Edge("first"): first})
+    run = engine.start(engine.prepare(0, SIZE, known={**known, Edge("first"): first}))
     run.wait()
     again, merged = run.outputs()
     np.testing.assert_array_equal(again.stacked(), second.stacked())
