@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # The second part of the tests: what needs packages that the first part does without. Each folder of tests/frameworks has
 # the packages in requirements.txt and runs in an environment of its own, two at a time; arguments name some of the folders.
+# Together the environments take 15 GB, so each is removed behind its tests, unless DALI_LAB_FRAMEWORKS_ENV names a folder
+# that keeps them for the next time.
 set -eu
 cd "$(dirname "$0")/.."
 environments="${DALI_LAB_FRAMEWORKS_ENV:-.venv-frameworks}"
+keep="${DALI_LAB_FRAMEWORKS_ENV:+yes}"
 case $environments in /*) ;; *) environments="$PWD/$environments" ;; esac
 said="$(mktemp -d)"
 trap 'rm -rf "$said"' EXIT
 unset PYTHONDONTWRITEBYTECODE
-export environments said SKIP_JUPYTER_BUILDER=1
+export environments keep said SKIP_JUPYTER_BUILDER=1
 
 test_folder() {
   set -eu
@@ -27,6 +30,7 @@ test_folder() {
 
 run_folder() { # shows what it said in one piece, as another one runs beside it
   bash -c 'test_folder "$1"' _ "$1" >"$said/$1" 2>&1 || touch "$said/$1.failed"
+  [ -n "$keep" ] || rm -rf "${environments:?}/$1"
   printf '== %s\n%s\n' "$1" "$(cat "$said/$1")"
 }
 export -f test_folder run_folder

@@ -16,6 +16,7 @@ from PIL import Image
 from dali_lab import Pipeline, fn
 
 os.environ.setdefault("RAY_worker_niceness", "0")  # tasks would wait for all else that a busy machine does
+os.environ.setdefault("RAY_local_fs_capacity_threshold", "1")  # Ray stops to spill on a disk that is 95 % full
 
 T = TypeVar("T")
 
