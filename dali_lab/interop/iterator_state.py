@@ -6,7 +6,7 @@ import base64
 import json
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import numpy as np
@@ -154,7 +154,7 @@ class IteratorState:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on after the batch at which a state was taken, of an iterator over the same pipelines.
 
-        The pipelines are built anew; batches that were computed ahead are dropped.
+        The pipelines are built anew; batches that were computed ahead are dropped. After an error nothing has changed.
 
         Raises
         ------
@@ -171,9 +171,16 @@ class IteratorState:
             raise FormatError(f"this is not a state of an iterator over pipelines ({error!r})") from None
         if len(checkpoints) != len(self._pipes):
             raise FormatError(f"this is the state of {len(checkpoints)} pipelines; there are {len(self._pipes)} here")
-        for pipeline, checkpoint in zip(self._pipes, checkpoints, strict=True):
-            pipeline._go_on_from(checkpoint)
-        self._open(tell_end=True)
+        before = dict(vars(self))
+        try:
+            with ExitStack() as pipelines:
+                for pipeline, checkpoint in zip(self._pipes, checkpoints, strict=True):
+                    pipelines.enter_context(pipeline._gone_on_from(checkpoint))
+                self._open(tell_end=True)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
 
 
 def _checked(value: object, present: int | npt.NDArray[np.int64]) -> Any:

@@ -6,7 +6,8 @@ import dataclasses
 import html
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dali_lab.executor.checkpoint import Checkpoint
@@ -193,12 +194,21 @@ class PipelineFiles:
 
     def _go_on_from(self, checkpoint: bytes) -> None:
         """Build anew, to go on from a checkpoint; from one that does not fit, nothing changes."""
+        with self._gone_on_from(checkpoint):
+            pass
+
+    @contextmanager
+    def _gone_on_from(self, checkpoint: bytes) -> Iterator[None]:
+        """Build anew, to go on from a checkpoint; if this or what is done within fails, nothing changes."""
         before = self._runner, self._settings, self._resharded
         self._runner, self._resharded = None, False
         self._settings = dataclasses.replace(self._settings, checkpoint=checkpoint)
         try:
             self.build()
+            yield
         except BaseException:
+            if self._runner is not None:
+                self._runner.close()
             self._runner, self._settings, self._resharded = before
             raise
         if before[0] is not None:

@@ -151,13 +151,24 @@ def labels(batches: DALIGenericIterator) -> list[list[int]]:
 @pytest.mark.parametrize(
     "part", [{"_shards_id": [9]}, {"_counter": [4]}, {"_size": 1e300}, {"_initial_sizes": 0}], ids=str
 )
-def test_a_damaged_state_is_refused(part: dict[str, Any], folder: Path) -> None:
-    first = iterator(folder)
-    next(first)
+def test_an_iterator_goes_on_where_a_damaged_state_was_refused(part: dict[str, Any], folder: Path) -> None:
+    first, same = iterator(folder, shards=2), iterator(folder, shards=2)
+    found, expected = taken(first, 1), taken(same, 5)
     damaged = json.dumps({**json.loads(first._state()), **part})
-    state = first._pipes[0]._get_checkpoint(damaged)
+    states = [pipeline._get_checkpoint(damaged) for pipeline in first._pipes]
     with pytest.raises(FormatError, match="no state of an iterator like this one"):
-        first.load_state_dict({"checkpoints": [base64.b64encode(state).decode()]})
+        first.load_state_dict({"checkpoints": [base64.b64encode(state).decode() for state in states]})
+    assert found + taken(first, 4) == expected
+
+
+def test_a_damaged_state_of_one_of_two_pipelines_changes_neither(folder: Path) -> None:
+    first, same = iterator(folder, shards=2), iterator(folder, shards=2)
+    expected = taken(same, 5)
+    state = first.state_dict()["checkpoints"][0]
+    found = taken(first, 2)
+    with pytest.raises(FormatError):
+        first.load_state_dict({"checkpoints": [state, base64.b64encode(b"damaged").decode()]})
+    assert found + taken(first, 3) == expected
 
 
 @pytest.mark.parametrize("policy", list(LastBatchPolicy))
