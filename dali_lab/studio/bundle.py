@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from pathlib import Path
 
 from dali_lab.model.errors import DaliLabError
@@ -24,11 +25,17 @@ def require_bundle() -> None:
         )
 
 
-def script() -> str:
-    """The bundle's text."""
-    return _text(BUNDLE)
+def script() -> bytes:
+    """The bundle's text, in UTF-8."""
+    return _read(BUNDLE)[0]
+
+
+def version() -> str:
+    """A name for this text, which no other has."""
+    return _read(BUNDLE)[1]
 
 
 @functools.cache
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+def _read(path: Path) -> tuple[bytes, str]:
+    content = path.read_bytes()
+    return content, hashlib.sha256(content).hexdigest()[:16]

@@ -16,7 +16,7 @@ from dali_lab.formats.pictures.drawing import image, svg
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.pipeline.pipeline import Pipeline
-from dali_lab.studio.bundle import require_bundle, script
+from dali_lab.studio.bundle import require_bundle, script, version
 from dali_lab.studio.document.graph_document import live_objects, of_graph, whole
 from dali_lab.studio.document.store import UNTITLED, Sample
 from dali_lab.studio.errors import DocumentError
@@ -27,24 +27,50 @@ from dali_lab.studio.session import Session
 from dali_lab.studio.workspace import Workspace
 
 _PICTURE_DELAY = 0.3
-# anywidget drops every message of a widget whose module takes more than two seconds to load. This one is small, however
-# busy the browser is; the editor itself is loaded when it is shown, once for all editors of a page.
+# anywidget drops every message of a widget whose module takes more than two seconds to load, and notebooks keep the
+# state of each. So this module is small: it asks the kernel for the editor, once for all editors of a page, and shows
+# the picture of the graph until one answers.
 _LOADER = """
 const editors = (globalThis.daliLabEditors ??= new Map());
 
-function load(script) {
-  if (!editors.has(script)) {
-    const address = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
-    const editor = import(address).finally(() => URL.revokeObjectURL(address));
-    editor.catch(() => editors.delete(script));
-    editors.set(script, editor);
-  }
-  return editors.get(script);
+function load(model) {
+  const version = model.get('_version');
+  if (editors.has(version)) return editors.get(version);
+  return new Promise((resolve) => {
+    const take = ({ editor }, [script] = []) => {
+      if (editor !== version) return;
+      model.off('msg:custom', take);
+      if (!editors.has(version)) {
+        const address = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
+        const loaded = import(address).finally(() => URL.revokeObjectURL(address));
+        loaded.catch(() => editors.delete(version));
+        editors.set(version, loaded);
+      }
+      resolve(editors.get(version));
+    };
+    model.on('msg:custom', take);
+    try {
+      model.send({ editor: version });
+    } catch {
+      // The kernel is gone: the picture stays.
+    }
+  });
+}
+
+function picture(model) {
+  const image = document.createElement('img');
+  image.alt = 'The graph';
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(model.get('picture'))}`;
+  image.style.cssText = 'display:block;max-width:100%;padding:8px;background:#fff;box-sizing:border-box';
+  return image;
 }
 
 export default {
   async render({ model, el }) {
-    const { default: editor } = await load(model.get('_script'));
+    const still = picture(model);
+    el.append(still);
+    const { default: editor } = await load(model);
+    still.remove();
     return editor.render({ model, el });
   },
 };
@@ -74,7 +100,7 @@ class Editor(anywidget.AnyWidget):
     """
 
     _esm: ClassVar[str] = _LOADER
-    _script = traitlets.Unicode(read_only=True).tag(sync=True)
+    _version = traitlets.Unicode(read_only=True).tag(sync=True)
     height = traitlets.Int(640).tag(sync=True)
     theme = traitlets.Enum(["auto", "light", "dark"], "auto").tag(sync=True)
     # These three travel as messages of the session, as in every host.
@@ -99,11 +125,14 @@ class Editor(anywidget.AnyWidget):
         # The session's threads must not keep an unreachable editor alive.
         self._ending = weakref.finalize(self, session.close)
 
-    @traitlets.default("_script")
-    def _read_script(self) -> str:
-        return script()
+    @traitlets.default("_version")
+    def _bundle_version(self) -> str:
+        return version()
 
     def _take(self, _: object, content: object, buffers: object) -> None:
+        if isinstance(content, dict) and "editor" in content:
+            self.send({"editor": self._version}, buffers=[script()])
+            return
         self.session.receive(self._port, content)
 
     def _draw(self) -> None:

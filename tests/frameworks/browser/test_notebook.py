@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dali_lab.studio.bundle import BUNDLE
+from dali_lab.studio.hosts.widget import _LOADER
 from tests.frameworks.browser.conftest import PATIENCE, Tab
 from tests.frameworks.browser.lab import Lab, is_ours
 from tests.frameworks.browser.notebooks import (
@@ -46,18 +47,21 @@ TRUST = [sys.executable, "-c", "from nbformat.sign import TrustNotebookApp as Ap
 CONVERT = [sys.executable, "-m", "nbconvert", "--to", "html", "--stdout"]
 
 
-DEAD_WIDGET = """async () => {
-  const listeners = {};
+SILENT_WIDGET = """async () => {
+  const listeners = new Set();
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="60"></svg>';
   const model = {
-    get: (name) => ({ height: 300, theme: 'light', picture: svg })[name],
-    on: (name, listener) => { listeners[name] = listener; },
-    off: () => undefined,
-    send: () => undefined,
+    get: (name) => ({ height: 300, theme: 'light', picture: svg, _version: '1' })[name],
+    on: (name, listener) => { if (name === 'msg:custom') listeners.add(listener); },
+    off: (name, listener) => { listeners.delete(listener); },
+    send: (content) => { window.asked = content; },
   };
-  window.answer = () => listeners['msg:custom']({ kind: 'event', event: 'nothing', params: {} }, []);
-  const { default: { render } } = await import('/editor.js');
-  render({ model, el: document.getElementById('cell') });
+  window.answer = async (content, address) => {
+    const buffers = address ? [new DataView(await (await fetch(address)).arrayBuffer())] : [];
+    [...listeners].forEach((listener) => listener(content, buffers));
+  };
+  const { default: { render } } = await import('/loader.js');
+  void render({ model, el: document.getElementById('cell') });
 }"""
 """The widget as a page shows it that was made of a notebook, with the state of the widget and no kernel."""
 
@@ -151,7 +155,8 @@ def test_a_widget_that_nobody_answers_is_a_picture(browser: Any) -> None:
     page.set_default_timeout(1000 * PATIENCE)
     hosts: set[str] = set()
     page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
-    page.route("http://page.test/editor.js", lambda route: route.fulfill(path=BUNDLE, content_type="text/javascript"))
+    scripts = {"http://page.test/editor.js": BUNDLE.read_text(), "http://page.test/loader.js": _LOADER}
+    page.route("**/*.js", lambda route: route.fulfill(body=scripts[route.request.url], content_type="text/javascript"))
     page.route(
         "http://page.test/",
         lambda route: route.fulfill(
@@ -159,10 +164,14 @@ def test_a_widget_that_nobody_answers_is_a_picture(browser: Any) -> None:
         ),
     )
     page.goto("http://page.test/")
-    page.evaluate(DEAD_WIDGET)
+    page.evaluate(SILENT_WIDGET)
     page.wait_for_function("document.querySelector('#cell img[alt=\"The graph\"]')?.naturalWidth === 300")
+    # The kernel sends the editor; the picture stays until its session answers, too.
+    assert page.evaluate("window.asked") == {"editor": "1"}
+    page.evaluate("window.answer({ editor: '1' }, '/editor.js')")
+    page.locator(".dali-lab-still img").wait_for()
     assert page.locator("#cell").bounding_box()["width"] > 600, "in a row of widgets it takes the room there is"
-    page.evaluate("window.answer()")
+    page.evaluate("window.answer({ kind: 'event', event: 'nothing', params: {} })")
     page.locator(".dali-lab-still").wait_for(state="detached")
     assert hosts == {"page.test"}
     page.context.close()

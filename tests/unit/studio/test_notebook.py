@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import time
 from pathlib import Path
@@ -193,13 +194,19 @@ def test_pictures_for_where_no_kernel_runs_show_the_graph(built: None) -> None:
 
 
 @pytest.mark.usefixtures("built")
-def test_the_module_that_anywidget_waits_for_is_small() -> None:
-    # It drops all messages of a widget whose module is not loaded within two seconds.
+def test_the_state_that_notebooks_keep_is_small() -> None:
+    # anywidget, too, drops all messages of a widget whose module is not loaded within two seconds.
     editor = dali_lab.edit()
     try:
+        page = Page(editor)
         state = editor.get_state()
-        assert len(state["_esm"]) < 1000
-        assert state["_script"] == bundle.BUNDLE.read_text()
+        assert len(state["_esm"]) < 2000
+        assert len(json.dumps(state)) < 5000
+        # The page asks for the editor itself by its name, and no state holds it.
+        editor._take(editor, {"editor": state["_version"]}, [])
+        ((content, buffers),) = page.messages
+        assert content == {"editor": state["_version"]}
+        assert buffers == [bundle.BUNDLE.read_bytes()]
     finally:
         editor.close()
 
