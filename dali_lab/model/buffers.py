@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model import system
+from dali_lab.model.control_groups import memory_limit
 
 MOST_IDLE = 256 << 20
 """Most bytes with pages that are kept for later batches."""
@@ -260,9 +261,7 @@ def memory_of_machine() -> int:
         found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         found = 8 << 30
-    with contextlib.suppress(OSError, ValueError), open("/sys/fs/cgroup/memory.max", "rb") as file:
-        found = min(found, int(file.read()))
-    return found
+    return int(min(found, memory_limit()))
 
 
 def empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

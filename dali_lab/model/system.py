@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import mmap
 import os
 import sys
@@ -15,6 +16,7 @@ import time
 from typing import Any
 
 from dali_lab.kernels.cpu.machine import uses
+from dali_lab.model.control_groups import cpu_limit
 
 _HUGE_PAGES = uses("system") and hasattr(mmap, "MADV_HUGEPAGE")
 _NAMELESS_FILES = uses("system") and hasattr(os, "memfd_create")
@@ -23,10 +25,10 @@ DROPS_PAGES = uses("system") and hasattr(mmap, "MADV_DONTNEED")
 
 
 def usable_cores() -> int:
-    """Processors that this process may run on: fewer than the machine has where its affinity is limited."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Processors that this process may use: fewer than the machine has where its affinity or a container limits it."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = cpu_limit()
+    return cores if limit >= cores else max(1, math.ceil(limit))
 
 
 def idle_seconds() -> float:

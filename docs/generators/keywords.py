@@ -22,6 +22,7 @@ _PAGES = {
     "how-to/c-functions": "custom operator op plugin c++ native extension own",
     "how-to/cache": "faster speed slow memory ram disk ssd reuse precompute preprocess cached",
     "how-to/checking-a-dataset": "broken corrupt damaged truncated invalid images jpeg validate verify duplicates",
+    "how-to/containers": "docker dockerfile kubernetes k8s pod podman image deploy cloud cgroup limit",
     "how-to/detection": "object bounding bbox yolo ssd coco annotations keypoints masks segmentation",
     "how-to/does-it-help": "accuracy ablation compare augmentation evaluate experiment",
     "how-to/lightning": "pytorch trainer datamodule ddp",

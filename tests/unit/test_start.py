@@ -122,6 +122,13 @@ def test_nowhere_to_keep_kernels() -> None:
     assert folder == "None" and count > 0
 
 
+def test_no_folder_can_be_written_to() -> None:
+    """As in a container whose file system is read-only."""
+    before = "import tempfile; tempfile._candidate_tempdir_list = lambda: ['/dev/null']\n"
+    folder, count = _compiled(before, NUMBA_CACHE_DIR="", XDG_CACHE_HOME="", HOME="/dev/null")
+    assert folder == "None" and count > 0
+
+
 def test_entries_that_are_damaged(tmp_path: Path) -> None:
     chosen = {"NUMBA_CACHE_DIR": str(tmp_path)}
     _, count = _compiled(**chosen)

@@ -8,7 +8,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +132,12 @@ def _host_modules_alone() -> Iterator[None]:
     if folder is None or has_gpu_modules():
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="dali_lab-", ignore_cleanup_errors=True) as chosen:
+    with ExitStack() as stack:
+        try:
+            chosen = stack.enter_context(tempfile.TemporaryDirectory(prefix="dali_lab-", ignore_cleanup_errors=True))
+        except OSError:  # nothing can be written
+            yield
+            return
         left_out = tuple(f"lib{name}_ext." for name in _GPU_MODULES)
         for module in folder.iterdir():
             if not module.name.startswith(left_out):

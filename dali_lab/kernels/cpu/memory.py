@@ -84,8 +84,8 @@ def _own_folders() -> Iterator[Path]:
     with contextlib.suppress(RuntimeError):
         yield cache_folder() / "kernels"
     if hasattr(os, "getuid"):
-        folder = Path(tempfile.gettempdir()) / f"dali-lab-{os.getuid()}"
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # there may be no folder for temporary files that can be written to
+            folder = Path(tempfile.gettempdir()) / f"dali-lab-{os.getuid()}"
             folder.mkdir(mode=0o700, exist_ok=True)
             found = folder.lstat()
             if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
