@@ -4,7 +4,8 @@ Each run is a process of its own with two epochs over JPEG files of 500 pixels. 
 rows for each second of processor time of all processes, which a busy machine changes less. Ray's processes also take
 time while they wait, by the clock and not by the row, so an epoch that other work makes longer seems to cost more. The
 last number is an estimate without that: rows for each second of processor time if this work had the cores for itself.
-With few files the start of an epoch weighs more than it does in a training.
+With few files the start of an epoch weighs more than it does in a training. The kind ``alone`` computes nothing: its
+processor time is Ray's own.
 """
 
 from __future__ import annotations
@@ -97,6 +98,28 @@ def with_torchvision(root: str, count: int, cores: int) -> Iterator[Iterator[int
         yield (len(batch["images"]) for batch in data.iter_batches(batch_size=BATCH))
 
 
+def ray_alone(root: str, count: int, cores: int) -> Iterator[Iterator[int]]:
+    """Rows of the same size from tasks of Ray Data that compute nothing: what Ray itself costs."""
+    import ray
+    import ray.data
+
+    start(cores)
+    rows = 448  # as many as fit into 64 MiB
+    blocks = 8
+    tasks = max(1, count // (rows * blocks))
+    ray.data.DataContext.get_current().target_max_block_size = 64 << 20
+
+    def give(batch: dict[str, np.ndarray]) -> Iterator[dict[str, np.ndarray]]:
+        images = np.ones((rows, 224, 224, 3), np.uint8)
+        for _ in range(blocks):
+            yield {"images": images, "labels": np.zeros((rows, 1), np.int32)}
+
+    ray.data.range(cores, override_num_blocks=cores).map_batches(lambda batch: batch).materialize()  # starts processes
+    for _ in range(2):
+        data = ray.data.range(tasks, override_num_blocks=tasks).map_batches(give, batch_size=1)
+        yield (len(block) for block in data.iter_batches(batch_size=None, batch_format="pyarrow"))
+
+
 def waiting(cores: int) -> float:
     """Processor time a second that Ray takes for an execution whose tasks only wait."""
     import ray
@@ -179,7 +202,7 @@ class ProcessorTime:
         return sum(self._used.values())
 
 
-RUNS = {"local": without_ray, "ray": with_ray, "torchvision": with_torchvision}
+RUNS = {"local": without_ray, "ray": with_ray, "torchvision": with_torchvision, "alone": ray_alone}
 
 
 def measure(kind: str, root: str, count: int, cores: int) -> None:

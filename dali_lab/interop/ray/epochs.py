@@ -91,7 +91,7 @@ def tasks(pieces: Sequence[Piece], least: int, most: int, at_once: int) -> list[
     found = []
     at = 0
     while at < len(pieces):
-        size = _within((len(pieces) - at) // (2 * at_once), least, most)
+        size = _within(int((len(pieces) - at) / (1.5 * at_once)), least, most)
         found.append(list(pieces[at : at + size]))
         at += size
     return found

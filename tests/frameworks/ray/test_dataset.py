@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -48,14 +49,24 @@ def test_epochs_in_order_are_those_of_run(make: Make, expected: Expected) -> Non
             check_batch(batch, other, FILES % BATCH if batch is batches[-1] else None)
 
 
-def test_processes_have_the_pipeline_before_the_first_epoch(make: Make) -> None:
-    def seeds() -> list[int]:
-        from dali_lab.interop.ray.engines import _engines
+def test_processes_have_the_pipeline_before_the_first_epoch(tmp_path: Path) -> None:
+    class Source:
+        """Batches of one number; leaves a file for each process that it came to."""
 
-        return [engine.recipe.seed for engine in _engines.values()]
+        def __call__(self, batch: int) -> np.ndarray:
+            return np.full((BATCH, 1), batch)
 
-    dataset(make(seed=77))
-    assert any(77 in found for found in ray.get([ray.remote(seeds).remote() for _ in range(4)]))
+        def __getstate__(self) -> str:
+            return "of the other process"
+
+        def __setstate__(self, state: str) -> None:
+            (tmp_path / str(os.getpid())).touch()
+
+    pipeline = Pipeline(batch_size=BATCH, num_threads=1)
+    with pipeline:
+        pipeline.set_outputs(fn.external_source(source=Source()))
+    dataset(pipeline, batches=1)
+    assert {int(path.name) for path in tmp_path.iterdir()} - {os.getpid()}
 
 
 def test_any_order_has_the_same_batches(make: Make, expected: Expected) -> None:
