@@ -63,7 +63,7 @@ def make_function(operator: type[Operator]) -> Any:
 
 
 def make_old_function(alias: Alias, operator: type[Operator]) -> Any:
-    """The function under ``fn`` for another name of an operator, which warns once if it is an old one."""
+    """The function under ``fn`` for another name of an operator, which warns if it is an old one."""
 
     def function(*inputs: object, **kwargs: object) -> Any:
         if alias.warns:

@@ -1,7 +1,7 @@
 """Operators as objects: ``ops.Resize(size=224)`` makes one, and calling it adds a node to the pipeline being defined.
 
 The classes are made from the registry, under today's names (``ops.readers.File``) and those of older releases
-(``ops.FileReader``), which warn once.
+(``ops.FileReader``), which warn.
 """
 
 from __future__ import annotations

@@ -285,7 +285,7 @@ def _logical(value: object, name: str, side: str) -> DataNode:
     if node.device == "gpu":
         raise GraphError(
             f"Logical expression `{name}` is restricted to scalar (0-d tensors) inputs of `bool` type, that are placed"
-            f" on CPU. Got a GPU input on the {side} side in logical expression.",
+            f" on CPU. Got a GPU input as the {side} argument in logical expression.",
             origin=user_line(),
         )
     with suggesting(""):

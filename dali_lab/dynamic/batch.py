@@ -201,7 +201,7 @@ def _fits(values: Tensor, wanted: np.dtype[Any]) -> bool:
 def _of_tensors(tensors: list[Tensor], dtype: Any) -> Batch:
     if not tensors:
         if dtype is None:
-            raise ValueError("Element type of an empty batch is not known: an empty batch needs a dtype")
+            raise ValueError("Element type must be specified if the list is empty: give a dtype")
         return Batch._holding(Samples.empty(dtype.element))
     first = tensors[0]
     for index, each in enumerate(tensors):

@@ -144,7 +144,7 @@ def record(
     sizes = {each.batch_size for each in items if isinstance(each, Batch)}
     sizes |= set() if batch_size is None else {batch_size}
     if len(sizes) > 1:
-        raise ValueError(f"Inconsistent batch size: {' != '.join(map(str, sorted(sizes, reverse=True)))} samples")
+        raise ValueError(f"Inconsistent batch size: {' != '.join(map(str, sorted(sizes)))} samples")
     count = sizes.pop() if sizes else None
     kind = Tensor if count is None else Batch
     immediate = EvalMode.current() is not EvalMode.deferred

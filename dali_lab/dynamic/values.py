@@ -125,7 +125,7 @@ class Value(Holder):
             if len(made.samples) and len(layout) not in (0, made.ndim):
                 raise ValueError(
                     "A non-empty layout must have the same number of dimensions as the number of dimensions of the"
-                    f" Tensor: '{layout}', {made.ndim}"
+                    f" Tensor.\nGot: {len(layout)} ({layout})\nExpected: {made.ndim}."
                 )
             made = type(self)._holding(made.samples.replaced(layout=layout), made.slot.device)
         return made if place is None else made.to_device(place)

@@ -35,7 +35,7 @@ from dali_lab.graph.passes.direct_reading import direct_reading
 from dali_lab.graph.passes.merging import merge_equal
 from dali_lab.graph.passes.once import CachedPart, cached_part, decoder_cache, has_caches, with_caches
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import DALIDataType
+from dali_lab.model.dtypes import DALIDataType, name_in_messages
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError, OperatorError
 from dali_lab.model.user_code import render_in_cells
 from dali_lab.schema.source import Draw
@@ -384,7 +384,9 @@ class Runner:
             ("Layout", layout, batch.layout),
         ):
             if expected is not None and expected != got:
-                wanted, found = (each.name if isinstance(each, DALIDataType) else each for each in (expected, got))
+                wanted, found = (
+                    name_in_messages(each) if isinstance(each, DALIDataType) else each for each in (expected, got)
+                )
                 raise OperatorError(
                     f"{what} in the output_idx={index} does not match. Expected: {wanted}. Received: {found}."
                 )

@@ -115,7 +115,9 @@ class Settings:
             listed = list(value) if isinstance(value, (list, tuple)) else [value] * outputs
             if len(listed) != outputs:
                 raise ArgumentError(
-                    f"Lengths of it ({len(listed)}) and of the outputs ({outputs}) do not match", argument=name
+                    f"Lengths of provided output descriptions do not match. Expected num_outputs={outputs}."
+                    f" Received: {name}={listed}",
+                    argument=name,
                 )
             columns.append(listed)
         return list(zip(*columns, strict=True))
@@ -131,12 +133,13 @@ def _described(name: str, value: object, kind: type) -> Any:
     for item in value if isinstance(value, (list, tuple)) else (value,):
         if item is not None and (not isinstance(item, kind) or isinstance(item, bool)):
             raise ArgumentTypeError(
-                f"must be either: {kind.__name__}, a list of it, or None; got {item!r}", argument=name
+                f"`{name}` must be either: {kind.__name__}, a list of these or None. Found type: {type(item)}",
+                argument=name,
             )
         if item is DALIDataType.NO_TYPE:
-            raise ArgumentError("can't be a types.NO_TYPE", argument=name)
+            raise ArgumentError(f"`{name}` can't be a types.NO_TYPE", argument=name)
         if kind is int and isinstance(item, int) and item < 0:
-            raise ArgumentError(f"must be non-negative, got {item}", argument=name)
+            raise ArgumentError(f"`{name}` must be non-negative. Found value: {item}.", argument=name)
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
 
 
@@ -158,7 +161,7 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
         values["exec_dynamic"] = given["experimental_exec_dynamic"]
     for name in ("max_streams", "default_cuda_stream_priority"):
         if values.get(name) is not None:
-            warnings.warn(f"'{name}' has no effect ({NO_EFFECT[name]})", DeprecationWarning, stacklevel=4)
+            warnings.warn(f"The `{name}` is deprecated and has no effect.", DeprecationWarning, stacklevel=4)
     for name in NO_EFFECT:
         if name not in ("exec_dynamic", "bytes_per_sample", *_POLICIES):
             values.pop(name, None)
@@ -171,6 +174,9 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
     except ArgumentError as error:
         error.locate(origin=user_line())
         raise
+    if (values["seed"] or 0) < 0:
+        message = "The use of negative seed to use automatic seed asignment is deprecated. Use `None` instead."
+        warnings.warn(message, UserWarning, stacklevel=4)
     for name in ("seed", "device_id"):
         values[name] = values[name] if (values[name] or 0) >= 0 else None
     if isinstance(values["prefetch_queue_depth"], Mapping) and not values["exec_async"]:

@@ -162,7 +162,7 @@ def _bound(value: object, *, whole: bool = True) -> Any:
     if isinstance(value, DataNode):
         return value
     if value is Ellipsis:
-        raise NotImplementedError("'...' in an index is not supported: write ':' for each axis")
+        raise NotImplementedError("Ellipsis in indexing is not implemented: write ':' for each axis")
     if isinstance(value, ScalarConstant):
         value = value.value
     if hasattr(value, "item") and getattr(value, "shape", None) == ():

@@ -196,7 +196,7 @@ def _check_owners(recorder: Recorder | None, nodes: Iterable[DataNode]) -> None:
 
 
 def check_input_count(operator: type[Operator], count: int) -> None:
-    """Raise :class:`GraphError` if the operator cannot take this number of inputs."""
+    """Raise :class:`ArgumentTypeError` if the operator cannot take this number of inputs."""
     least = sum(not declared.optional for declared in operator.inputs)
     variadic = bool(operator.inputs) and operator.inputs[-1].variadic
     if count < least or (count > len(operator.inputs) and not variadic):
@@ -204,7 +204,7 @@ def check_input_count(operator: type[Operator], count: int) -> None:
         most = f"{least} or more" if variadic else exact
         names = ", ".join(declared.name for declared in operator.inputs)
         plural = "" if most == "1" else "s"
-        raise GraphError(
+        raise ArgumentTypeError(
             f"takes {most} input{plural}{f' ({names})' if names else ''}, got {count}."
             f" Operator nvidia.dali.fn.{operator.name} expects from {least} to"
             f" {99 if variadic else len(operator.inputs)} inputs, but received {count}",

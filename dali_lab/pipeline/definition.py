@@ -139,7 +139,10 @@ def _sort(
     accepted = [name for name in inspect.signature(Pipeline.__init__).parameters if name != "self"]
     for name, parameter in own.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            raise TypeError(f"**{name} is not allowed in {function.__name__}: it would take the pipeline's arguments")
+            raise TypeError(
+                f"Using variadic keyword argument `**{name}` in a graph-defining function is not allowed:"
+                f" in {function.__name__} it would take the pipeline's arguments"
+            )
     for_pipeline, for_function = dict(decorator), {}
     for name, value in call.items():
         if name in own:

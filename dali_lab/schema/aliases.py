@@ -86,23 +86,48 @@ _BY_SUCCESSOR: dict[str, list[Alias]] = {}
 for _entry in ALIASES.values():
     _BY_SUCCESSOR.setdefault(_entry.successor, []).append(_entry)
 
-_warned: set[str] = set()
-
 
 def aliases_of(name: str) -> list[Alias]:
     """The other names of an operator."""
     return _BY_SUCCESSOR.get(name, [])
 
 
-def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
-    """Say once for each name that it has a successor."""
-    if old not in _warned:
-        _warned.add(old)
-        function = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", new).lower().replace("ops.", "fn.", 1)
-        warnings.warn(
-            # NVIDIA DALI's words come first, so that filters made for it apply.
-            f"WARNING: `nvidia.dali.{old}` is now deprecated. Use `nvidia.dali.{function}` instead.\n"
-            f"{old} is now called {new}; the old name still works",
-            DeprecationWarning,
-            stacklevel=stacklevel + 1,
+_MOVED = "just an alias maintained for backward compatibility."
+_PLACEHOLDER = (
+    "renamed to follow a common pattern. This is a placeholder operator with identical\n"
+    "functionality to allow for backward compatibility."
+)
+
+
+def _reason(old: str, new: str) -> str:
+    """Why an operator was renamed, in NVIDIA DALI's words."""
+    kind = new.split(".")[1]
+    if old == "fn.experimental.peek_image_shape":
+        return f"Experimental features of the decoders have been moved to the main module, this is\n{_MOVED}"
+    if old.startswith("fn.experimental.decoders.image"):
+        return (
+            f"Experimental features of the decoders have been moved to the main ``decoders``\nmodule, this is {_MOVED}"
         )
+    if old.startswith("fn.experimental.") and new != "fn.decoders.inflate":
+        return (
+            "This operator was moved out from the experimental phase, and is now a regular DALI operator."
+            " This is just a deprecated alias kept for backward compatibility."
+        )
+    if old.startswith("fn.image_decoder"):
+        return f"In DALI 1.0 all decoders were moved into a dedicated ``decoders`` submodule\nand {_PLACEHOLDER}"
+    if kind in ("decoders", "readers") and not old.startswith("fn.experimental."):
+        return (
+            f"In DALI 1.0 all {kind} were moved into a dedicated :mod:`~nvidia.dali.fn.{kind}`\n"
+            f"submodule and {_PLACEHOLDER}"
+        )
+    return ""
+
+
+def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
+    """Say that a name has a successor, in NVIDIA DALI's words, so that filters made for them apply."""
+    function = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", new).lower().replace("ops.", "fn.", 1)
+    lines = (
+        f"WARNING: `nvidia.dali.{old}` is now deprecated. Use `nvidia.dali.{function}` instead.",
+        _reason(old, function),
+    )
+    warnings.warn("\n".join(filter(None, lines)), DeprecationWarning, stacklevel=stacklevel + 1)

@@ -10,8 +10,9 @@ from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.headers.exif import EXIF_HEADER, exif_orientation
 from dali_lab.kernels.cpu.header_table import JPEG, Header
 
-#: Scans that a progressive JPEG may have: a small file with very many takes minutes to decode.
-MAX_SCANS = int(os.environ.get("DALI_MAX_JPEG_SCANS", 256))
+#: Scans that a progressive JPEG may have: a small file with very many takes minutes to decode. Both variables are
+#: NVIDIA DALI's, the first that of its versions with nvImageCodec.
+MAX_SCANS = int(os.environ.get("NVIMGCODEC_MAX_JPEG_SCANS") or os.environ.get("DALI_MAX_JPEG_SCANS") or 256)
 _PROGRESSIVE = (0xC2, 0xC6, 0xCA, 0xCE)
 _SCAN = b"\xff\xda"
 
@@ -87,5 +88,5 @@ def refuse_many_scans(data: Buffer) -> None:
     if scans > MAX_SCANS:
         raise CodecError(
             f"{scans} scans are more than the limit of {MAX_SCANS} for progressive JPEG"
-            " (environment variable DALI_MAX_JPEG_SCANS)"
+            " (environment variable NVIMGCODEC_MAX_JPEG_SCANS). Failed to decode sample"
         )

@@ -102,7 +102,9 @@ def read(data: bytes, *, friendly: bool = False) -> tuple[Graph, dict[str, str]]
     try:
         message = messages().PipelineDef.FromString(bytes(data))
     except (DecodeError, ValueError, RuntimeError) as error:
-        raise FormatError("this is not a pipeline in NVIDIA DALI's serialized form, or it was cut off") from error
+        raise FormatError(
+            "Error parsing serialized pipeline: this is not NVIDIA DALI's serialized form, or it was cut off"
+        ) from error
     if not message.op and not message.external_inputs:
         raise FormatError(
             "Error parsing serialized pipeline: this is not NVIDIA DALI's serialized form, or has no operators"

@@ -22,7 +22,7 @@ def check_logical(batch: Batch, expression: str, side: str) -> None:
     """
     rule = f"Logical expression `{expression}` is restricted to scalar (0-d tensors) inputs of `bool` type, that are"
     rule += " placed on CPU."
-    where = f"on the {side} side in logical expression."
+    where = f"as the {side} argument in logical expression."
     if batch.dtype is not BOOL:
         found = f"an input of type `{batch.dtype.name.lower()}` {where} Compare it with 0 to make it a bool"
         raise OperatorError(f"{rule} Got {found}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import name_in_messages
 from dali_lab.model.errors import OperatorError
 from dali_lab.operators.conditional.split import PREDICATE, decisions
 from dali_lab.schema import Call, Input, Operator, register
@@ -30,15 +31,15 @@ class Merge(Operator):
         if not len(true) or not len(false):
             return true if len(true) else false
         for what, left, right in (
-            ("types", true.dtype, false.dtype),
+            ("types", name_in_messages(true.dtype), name_in_messages(false.dtype)),
             ("sample dimensions", true.ndim, false.ndim),
-            ("layouts", true.layout, false.layout),
+            ("layouts", f'"{true.layout}"', f'"{false.layout}"'),
         ):
             if left != right:
                 raise OperatorError(
                     "Divergent data found in different branches of conditional operation. All paths in conditional"
                     " operation are merged into one batch which must have consistent type, number of dimensions, layout"
-                    f" and other metadata. Found distinct {what}: {left!s} in the `if` branch, {right!s} in the `else`"
+                    f" and other metadata. Found distinct {what}: {left} and {right}. The first is that of the `if`"
                     " branch"
                 )
         both = Batch.concat([true, false])

@@ -117,7 +117,10 @@ class Filter(Operator):
             shapes[:, spatial] -= windows.shapes - 1
         call.refuse(data.sizes == 0, "takes images that are not empty")
         call.refuse(windows.shapes < 1, "the window is empty")
-        call.refuse(shapes[:, spatial] < 1, "the window is larger than the image")
+        call.refuse(
+            shapes[:, spatial] < 1,
+            "Filter for sample is bigger than the sample. This is not allowed if ``mode`` is set to ``valid``",
+        )
         out = call.allocate(shapes, dtype, data.layout)
         self._filter(call, data, out, windows, anchors, fills, spatial)
         return out

@@ -15,6 +15,13 @@ from dali_lab.schema.operator import Record
 from dali_lab.schema.ports import Extent
 
 _PARALLEL_ONLY = ("prefetch_queue_depth", "bytes_per_sample_hint")
+_NEEDS_SOURCE = {
+    "num_outputs": "The parameter ``num_outputs`` is only valid when using ``source`` to provide data. To feed multiple"
+    " external sources in ``feed_input``, use multiple `nvidia.dali.external_source` nodes",
+    "cycle": "`cycle` argument is only valid for iterable `source`",
+    "parallel": "Worker processes run a source",
+}
+"""Why an argument needs a source, in NVIDIA DALI's words where it has them."""
 
 
 _DECLARED = ("layout", "ndim")
@@ -138,9 +145,9 @@ class ExternalSource(Operator):
         source, parallel = values.get("source"), bool(values.get("parallel"))
         _check_layout(values)
         if source is None:
-            for name in ("num_outputs", "cycle", "parallel"):
+            for name, why in _NEEDS_SOURCE.items():
                 if values.get(name):
-                    raise ArgumentError("needs a source; data that is fed has one node for each output", argument=name)
+                    raise ArgumentError(f"needs a source. {why}", argument=name)
             return
         if values.get("repeat_last"):
             raise ArgumentError("is for data that is fed, not for a source", argument="repeat_last")
@@ -161,8 +168,9 @@ class ExternalSource(Operator):
         if described.kind == "callable" and not described.indexed:
             raise ArgumentTypeError(
                 "Callable passed to External Source in parallel mode (when `parallel=True`) must accept exactly one"
-                " argument, the batch or sample that is asked for. Got a callable that does not accept arguments"
-                " instead.",
+                " argument: `nvidia.dali.types.SampleInfo` if run with `batch=False` or either"
+                " `nvidia.dali.types.BatchInfo` or integer that represents the index of the batch within the epoch if"
+                " `batch=True`. Got a callable that does not accept arguments instead.",
                 argument="source",
             )
         if described.kind != "callable" and not described.batch:

@@ -48,7 +48,7 @@ class GetProperty(Operator):
             ("source_info", "layout"),
             "`source_info`: the file or other origin of the sample, as readers set it; `layout`: the axis names.",
             important=True,
-            refused_as="Unsupported property key",
+            refused_as="Unsupported property key: {}",
         ),
     )
     example = '>>> fn.get_property(encoded, key="source_info")'

@@ -145,7 +145,10 @@ class _Reshaping(Operator):
         if not wanted.shape[1]:
             raise call.problem("a scalar cannot become elements of another size", argument="dtype")
         last = wanted[:, -1] * old
-        message = f"{{}} elements of {old} bytes in the last axis do not divide into {new} bytes each"
+        message = (
+            "The size, in bytes, of the innermost dimension is not divisible by the sizes of the requested output type:"
+        )
+        message += f" {{}} elements of {old} bytes do not divide into {new} bytes each"
         call.refuse(last % new != 0, message, wanted[:, -1], argument="dtype")
         wanted[:, -1] = last // new
         return wanted
