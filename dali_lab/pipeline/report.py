@@ -15,6 +15,7 @@ from dali_lab.graph.graph import Graph
 from dali_lab.model import dtypes
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import GraphError, nearest
+from dali_lab.model.user_code import render_in_cells
 
 
 def _answer(path: str, description: str) -> Any:
@@ -263,5 +264,8 @@ class PipelineReport:
         before, self._skip_api_check = self._skip_api_check, True
         try:
             yield
+        except KeyboardInterrupt as error:
+            render_in_cells(error)
+            raise
         finally:
             self._skip_api_check = before

@@ -69,6 +69,23 @@ def broken():
 
 broken().run()
 """
+INTERRUPTED = """
+import signal, threading
+import numpy as np
+from dali_lab import fn, pipeline_def
+
+def interrupts(array):
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    return array
+
+@pipeline_def(batch_size=1, num_threads=1, device_id=None)
+def stopped():
+    zeros = fn.external_source(source=lambda: [np.zeros(3, np.uint8)])
+    return fn.python_function(zeros, function=interrupts)
+
+stopped().run()
+"""
+"""The person interrupts the cell while it waits for a batch."""
 SHOW = """
 import io
 from contextlib import redirect_stdout
@@ -87,6 +104,7 @@ for mode in ("Context", "Verbose"):
     ("cell", "frames"),
     [
         (OWN_FUNCTION, ["Cell In[1], line 5, in divides(array)", "Cell In[1], line 12"]),
+        (INTERRUPTED, ["Cell In[1], line 14"]),
         (OWN_SOURCE, ["Cell In[1], line 10", "Cell In[1], line 4, in divides(sample)"]),
     ],
 )

@@ -56,7 +56,7 @@ def read_document(path: Path, root: Path, pipeline: str | None = None) -> tuple[
         content = read_below(root, path)
     except FormatError as error:
         raise DocumentError(f"{path} {error.message}.", "unreadable") from error
-    document = document_of(content, pipeline)
+    document = document_of(content, pipeline, path.name)
     form = detected(content) if beginning(content) else None
     return with_paths(document, resolving(path)) if form is not None and form.movable else document, stamp
 
@@ -76,10 +76,11 @@ def read_entry(folder: Path) -> tuple[str, Document]:
         raise DocumentError(sentence(str(error)), "unreadable") from error
 
 
-def document_of(content: bytes, pipeline: str | None = None) -> Document:
+def document_of(content: bytes, pipeline: str | None = None, name: str = "") -> Document:
     """The document in the content of a file of any form: a graph file, a program, a serialized pipeline, a picture.
 
-    Nothing in it is executed. `pipeline` names one in a program with several.
+    Nothing in it is executed. `pipeline` names one in a program with several; a file with a `name` in ``.py`` is a
+    program.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def document_of(content: bytes, pipeline: str | None = None) -> Document:
     from dali_lab.studio.document import programs
 
     # A graph would drop keys that the editor does not know, so a graph file is not read through one.
-    form = detected(content) if beginning(content) else FORMATS["json"]
+    form = detected(content, name) if beginning(content) or name.endswith(".py") else FORMATS["json"]
     if form is FORMATS["json"]:
         return over_samples(parsed(content))
     if form is FORMATS["python"]:

@@ -230,7 +230,7 @@ class Store:
         DocumentError
             If it is neither.
         """
-        document = document_of(text.encode("utf-8", "replace"), pipeline)
+        document = document_of(text.encode("utf-8", "replace"), pipeline, name)
         return Found(document, title_of(name) or UNTITLED, dirty=True)
 
     def save(self, path: str | None, overwrite: bool) -> None:

@@ -40,6 +40,9 @@ const ICONS: Record<string, LabIcon> = {
   export: exportIcon,
 };
 
+/** Milliseconds for which a message of a command is shown; the list behind the bell keeps it. */
+const SHOWN_FOR = 8000;
+
 /** The members of a notebook panel that are used here. */
 interface NotebookLike extends Widget {
   context: DocumentRegistry.Context;
@@ -181,7 +184,8 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
         });
       if (made.isDisposed || Object.keys(handle.getDocument().nodes).length > 0) return;
       const failure = notices.get().at(-1);
-      if (failure) Notification.error(`${PathExt.basename(path)}: ${failure.message}`);
+      if (failure)
+        Notification.error(`${PathExt.basename(path)}: ${failure.message}`, { autoClose: SHOWN_FOR });
       const left = made.context.path;
       made.context.model.dirty = false;
       made.dispose();
@@ -207,10 +211,13 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
         await shown.content.ready;
         const { text, warnings } = await shown.content.ask('export', { to: 'python' });
         Clipboard.copyToSystem(text);
-        if (warnings?.length) Notification.warning(warnings.join(' '));
-        else Notification.info(trans.__('Copied %1 as Python.', PathExt.basename(path)), { autoClose: 3000 });
+        if (warnings?.length) Notification.warning(warnings.join(' '), { autoClose: SHOWN_FOR });
+        else
+          Notification.info(trans.__('Copied %1 as Python.', PathExt.basename(path)), {
+            autoClose: SHOWN_FOR,
+          });
       } catch (error) {
-        Notification.error((error as Error).message);
+        Notification.error((error as Error).message, { autoClose: SHOWN_FOR });
       }
     },
   });

@@ -122,6 +122,9 @@ def test_tracing_fails_with_the_line_and_leaves_the_document(open_session: Open,
     assert client.error("trace", run=4, path="missing.py")["code"] == "not_found"
     assert client.error("trace", run=6, text=text, arguments=[1])["code"] == "failed"
     assert client.error("list_pipelines", text="x = (")["code"] == "unreadable"
+    for text, told in (("def (:\n", "line 1"), ("", "no pipeline"), ("1\n", "no pipeline")):
+        program.with_name("broken.py").write_text(text)
+        assert told in client.error("open", path="broken.py")["message"]
     assert client.call("hello", protocol=1)["document"] == before
 
 
