@@ -88,6 +88,11 @@ def exported(graph: Graph) -> Graph:
     return graph
 
 
+def named(node: str, op: str) -> str:
+    """A node in a list of reasons: its operator is said where its name does not say it."""
+    return node if node == op else f"{node} ({op})"
+
+
 def refuse(graph: Graph, unsuitable: Callable[[type[Operator]], str], target: str) -> None:
     """Raise if there are operators that the target does not have.
 
@@ -106,6 +111,6 @@ def refuse(graph: Graph, unsuitable: Callable[[type[Operator]], str], target: st
     lines = []
     for name, node in graph.nodes.items():
         if has_operator(node.op) and (reason := unsuitable(find_operator(node.op))):
-            lines.append(f"{name} ({node.op}): {reason}")
+            lines.append(f"{named(name, node.op)}: {reason}")
     if lines:
         raise FormatError(f"{target} has no equivalent for:\n  " + "\n  ".join(lines))

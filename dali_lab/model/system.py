@@ -105,8 +105,35 @@ def nameless_file(size: int) -> int:
     return handle
 
 
-def is_running(process: int) -> bool:
-    """Whether there is a process with an id; true if that cannot be told."""
+def start_of(process: int) -> str | None:
+    """Something that tells a process from all others that have its id, before or after it.
+
+    Only Linux tells; `None` elsewhere, and where no such process is at work.
+    """
+    if not uses("system"):
+        return None
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            state, *fields = file.read().rpartition(b")")[2].split()
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            boot = file.read().strip()
+        return None if state in (b"Z", b"X") else f"{boot} {int(fields[18])}"
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def is_running(process: int, start: str | None = None) -> bool:
+    """Whether there is a process with an id; true if that cannot be told.
+
+    Parameters
+    ----------
+    process
+        Its id.
+    start
+        What :func:`start_of` told of it: another process with its id is not meant.
+    """
+    if start is not None and start_of(os.getpid()) is not None:
+        return start_of(process) == start
     if sys.platform == "win32":  # where os.kill would end the process
         return _is_running_on_windows(process)
     try:

@@ -34,6 +34,10 @@ def test_portable_ways(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_running_processes() -> None:
     assert system.is_running(os.getpid())
     assert system.is_running(10**30)
+    start = system.start_of(os.getpid())
+    assert system.is_running(os.getpid(), start)
+    if start is not None:
+        assert not system.is_running(os.getpid(), f"{start}1")
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     assert not system.is_running(process.pid)

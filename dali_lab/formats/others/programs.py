@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from dali_lab.formats.exported import exported, left_out
+from dali_lab.formats.exported import exported, left_out, named
 from dali_lab.formats.others.draws import NoEquivalent
 from dali_lab.formats.others.geometry import COVERING
 from dali_lab.formats.others.reading import Chain, read_chain
@@ -148,8 +148,10 @@ ALBUMENTATIONS = Library(
     body='''
 def load(path):
     """A picture as the transforms give it."""
-    image = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
-    return transform(image=image)["image"]
+    image = cv2.imread(str(path))
+    if image is None:
+        raise ValueError(f"cannot read {path}")
+    return transform(image=cv2.cvtColor(image, cv2.COLOR_BGR2RGB))["image"]
 
 '''
     + _FILES,
@@ -253,7 +255,7 @@ def _written(graph: Graph, library: Library) -> tuple[Chain, list[Piece]]:
     if refused:
         order = list(graph.nodes)
         refused.sort(key=lambda item: order.index(item[0].id))
-        reasons = dict.fromkeys(f"{node.id} ({node.op}): {reason.format(library.title)}" for node, reason in refused)
+        reasons = dict.fromkeys(f"{named(node.id, node.op)}: {reason.format(library.title)}" for node, reason in refused)
         raise FormatError(f"{library.title} has no equivalent for:\n  " + "\n  ".join(reasons))
     return chain, pieces
 

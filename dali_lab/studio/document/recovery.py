@@ -12,7 +12,7 @@ from dali_lab.formats.disk import write_text
 from dali_lab.formats.secrets import refuse_secrets_in
 from dali_lab.model.cache_folder import cache_folder
 from dali_lab.model.errors import FormatError
-from dali_lab.model.system import is_running
+from dali_lab.model.system import is_running, start_of
 from dali_lab.studio.document.graph_document import checked, written
 from dali_lab.studio.document.graph_files import SUFFIX
 from dali_lab.studio.protocol.documents import Document
@@ -42,6 +42,7 @@ class Recovery:
                 "file": None if file is None else str(file),
                 "title": title,
                 "process": os.getpid(),
+                "start": start_of(os.getpid()),
                 "beside": self.beside,
             },
         }
@@ -78,13 +79,13 @@ class Recovery:
             try:
                 raw = json.loads(path.read_text("utf-8"))
                 about = raw.pop("recovered")
-                process = int(about["process"])
+                process, start = int(about["process"]), about.get("start")
                 if bool(about.get("beside")) != beside:
                     continue
                 document = checked(raw)
             except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 continue
-            if process != os.getpid() and is_running(process):
+            if process != os.getpid() and is_running(process, start):
                 continue
             if path == self.path:
                 continue

@@ -8,6 +8,9 @@ let listeners: Map<string, Listener>;
 let closed: number;
 let reconnects: number;
 let states: string[];
+let details: (string | undefined)[];
+/** Whether the app answers requests other than those of its socket. */
+let answers: boolean;
 
 const lose = (): void =>
   listeners.get('connection_lost')?.(null, {
@@ -21,6 +24,10 @@ beforeEach(() => {
   listeners = new Map();
   closed = reconnects = 0;
   states = [];
+  details = [];
+  answers = false;
+  vi.stubGlobal('location', { href: 'http://127.0.0.1/' });
+  vi.stubGlobal('fetch', () => (answers ? Promise.resolve() : Promise.reject(new TypeError())));
   const document = {
     on_event: (name: string, listener: Listener) => void listeners.set(name, listener),
     remove_on_event: (name: string) => void listeners.delete(name),
@@ -31,11 +38,15 @@ beforeEach(() => {
     off: () => undefined,
     document,
   };
-  panelTransport(model).onStatus((status) => states.push(status));
+  panelTransport(model).onStatus((status, detail) => {
+    states.push(status);
+    details.push(detail);
+  });
 });
 
 afterEach(() => {
   vi.useRealTimers();
+  vi.unstubAllGlobals();
 });
 
 it('connects again, and leaves a connection that is back alone', () => {
@@ -56,6 +67,22 @@ it('gives up a connection that opens and brings no document', () => {
   lose();
   vi.advanceTimersByTime(3_000);
   expect(reconnects).toBe(2);
+});
+
+it('tells of an app that answers and refuses the page, as one that was started again does', async () => {
+  const loseAgain = async (): Promise<void> => {
+    lose();
+    await vi.advanceTimersByTimeAsync(3_000);
+  };
+  for (let times = 0; times < 4; times++) await loseAgain();
+  expect(details.filter(Boolean)).toEqual([]);
+  answers = true;
+  await loseAgain();
+  await loseAgain();
+  expect(details.at(-1)).toContain('started again');
+  listeners.get('client_reconnected')?.(null);
+  await loseAgain();
+  expect(details.slice(-2)).toEqual([undefined, undefined]);
 });
 
 describe('packets', () => {

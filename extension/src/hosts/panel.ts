@@ -1,5 +1,6 @@
 /** The Panel host: messages travel in packets, as JSON text with their bytes beside, which Bokeh sends as binary. */
 import type { Bytes, ConnectionStatus, Message, Transport } from '../core/protocol';
+import { t } from '../core/language';
 import { COMPACT, type MountOptions } from './mount';
 import { Panes } from './panes';
 import { coverUntilAnswered } from './still';
@@ -47,6 +48,13 @@ interface Packet {
 /** Most messages in a packet to the session. */
 const MOST_TOGETHER = 16;
 
+/** An app that was started again has other keys: it answers, and its socket refuses pages of the one before. */
+function strange(): string {
+  return t(
+    'DALI Lab was started again: open the address that it printed. Copy and paste takes what is here along.',
+  );
+}
+
 /** A transport that goes over another model from now on: Bokeh makes its models anew when a connection is back. */
 export interface PanelTransport extends Transport {
   moveTo(model: PanelModel): void;
@@ -54,9 +62,9 @@ export interface PanelTransport extends Transport {
 
 export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
   const listeners = new Set<(message: Message, buffers: Bytes[]) => void>();
-  const watchers = new Set<(status: ConnectionStatus) => void>();
-  const tell = (status: ConnectionStatus): void => {
-    for (const watcher of [...watchers]) watcher(status);
+  const watchers = new Set<(status: ConnectionStatus, detail?: string) => void>();
+  const tell = (status: ConnectionStatus, detail?: string): void => {
+    for (const watcher of [...watchers]) watcher(status, detail);
   };
   const receive = (packet: Packet): void => {
     if (packet.pane !== pane) return;
@@ -77,10 +85,18 @@ export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
     waiting = [];
   };
   let stuck: ReturnType<typeof setTimeout> | undefined;
+  /** Losses since there was a connection, and whether the app has answered in that time. */
+  let losses = 0;
+  let answered = false;
   // Bokeh reports the state of its socket by events of its document.
   const lost: BokehListener = (_, event) => {
-    tell('disconnected');
+    losses += 1;
     // Each failed attempt is reported as another loss.
+    tell('disconnected', answered && losses > 2 ? strange() : undefined);
+    fetch(location.href, { method: 'HEAD', cache: 'no-store' }).then(
+      () => (answered = losses > 0),
+      () => (answered = false),
+    );
     if (event?.timeout == null) setTimeout(() => event?.reconnect?.(), RETRY_MS);
     clearTimeout(stuck);
     // A socket that opens, and whose first messages are lost, is no loss to Bokeh: closed, it is one.
@@ -89,6 +105,8 @@ export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
   };
   const back = (): void => {
     clearTimeout(stuck);
+    losses = 0;
+    answered = false;
     tell('connected');
   };
   let model = first;

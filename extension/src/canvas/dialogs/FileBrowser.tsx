@@ -115,6 +115,7 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
         <IconButton label={t('Home folder')} large onClick={() => show('~')}>
           ⌂
         </IconButton>
+        <IconButton icon="folder" label={t('Working folder')} large onClick={() => show(null)} />
         <form
           className="files-entry"
           onSubmit={(event) => {
