@@ -178,7 +178,10 @@ KERAS = Library(
     body='''
 def load(path):
     """A picture as the layers give it; with training=False, random layers do nothing."""
-    image = keras.utils.img_to_array(keras.utils.load_img(path))
+    try:
+        image = keras.utils.img_to_array(keras.utils.load_img(path))
+    except OSError as error:
+        raise ValueError(f"cannot read {path}") from error
     image = transform(image[None], training=True)
     return keras.ops.convert_to_numpy(image)[0]
 
@@ -255,7 +258,9 @@ def _written(graph: Graph, library: Library) -> tuple[Chain, list[Piece]]:
     if refused:
         order = list(graph.nodes)
         refused.sort(key=lambda item: order.index(item[0].id))
-        reasons = dict.fromkeys(f"{named(node.id, node.op)}: {reason.format(library.title)}" for node, reason in refused)
+        reasons = dict.fromkeys(
+            f"{named(node.id, node.op)}: {reason.format(library.title)}" for node, reason in refused
+        )
         raise FormatError(f"{library.title} has no equivalent for:\n  " + "\n  ".join(reasons))
     return chain, pieces
 

@@ -72,6 +72,7 @@ class _Probe:
         self._classes = len(known)
         self._begun = time.monotonic()
         self._done = 0
+        self._broken: set[str] = set()
         self.curves: list[ProbeCurve] = []
 
     def run(self) -> ProbeDone:
@@ -80,6 +81,7 @@ class _Probe:
         self._report()
         with closing(self._pictures(self._plain, self._measured, 0)) as plain:
             measured = plain.whole()
+            self._broken |= plain.broken
         fixed: Pictures | None = None
         try:
             for number in range(self._seeds):
@@ -111,6 +113,7 @@ class _Probe:
             self._classes,
             self._chosen,
             round(time.monotonic() - self._begun, 1),
+            sorted(self._broken) or None,
         )
 
     def _pictures(self, graph: Graph, samples: list[Sample], number: int) -> Pictures:
@@ -128,6 +131,7 @@ class _Probe:
             curve.accuracies.append(round(accuracy, 6))
             self._done += 1
             self._report()
+        self._broken |= pictures.broken
 
     def _report(self) -> None:
         total = 2 * self._seeds * self._epochs

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 BATCH = 32
 _RATE = 3e-3
+_MOST_BROKEN = 0.5
 
 
 class Batch(NamedTuple):
@@ -47,12 +48,18 @@ class Pictures:
         self._watch = watch
         self._fixed = not any(find_operator(node.op).random for node in graph.nodes.values())
         self._kept: Batch | None = None
-        self._pipeline = Pipeline.from_graph(graph, seed=seed)
+        # A damaged file is no reason against a probe; where most are damaged, the error names the first ones.
+        self._pipeline = Pipeline.from_graph(graph, seed=seed, on_error="replace", max_error_rate=_MOST_BROKEN)
         self._numbers = np.random.default_rng(seed)
 
     def close(self) -> None:
         """End the pipeline."""
         self._pipeline.close()
+
+    @property
+    def broken(self) -> set[str]:
+        """Files that failed; another picture with its label stands in the place of each."""
+        return {bad.file for bad in self._pipeline.bad_samples if bad.file is not None}
 
     def whole(self) -> Batch:
         """All samples of an epoch."""

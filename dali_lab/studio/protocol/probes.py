@@ -45,7 +45,8 @@ class ProbeProgress(Wire):
 class ProbeDone(Wire):
     """The curves; `difference` is the mean over the seeds of the last accuracy with less that without.
 
-    `spread` is the standard deviation of that difference from seed to seed, where there are several.
+    `spread` is the standard deviation of that difference from seed to seed, where there are several. `broken` are files
+    that cannot be read; other pictures were taken in their places.
     """
 
     run: int
@@ -58,4 +59,5 @@ class ProbeDone(Wire):
     classes: int = 0
     nodes: list[str] | None = None
     seconds: float = 0.0
+    broken: list[str] | None = None
     error: SessionError | None = None

@@ -906,7 +906,7 @@ export interface ProbeProgress {
   curves: ProbeCurve[];
 }
 
-/** The curves; `difference` is the mean over the seeds of the last accuracy with less that without. `spread` is the standard deviation of that difference from seed to seed, where there are several. */
+/** The curves; `difference` is the mean over the seeds of the last accuracy with less that without. `spread` is the standard deviation of that difference from seed to seed, where there are several. `broken` are files that cannot be read; other pictures were taken in their places. */
 export interface ProbeDone {
   run: number;
   status: 'done' | 'cancelled' | 'failed';
@@ -918,6 +918,7 @@ export interface ProbeDone {
   classes?: number;
   nodes?: string[];
   seconds?: number;
+  broken?: string[];
   error?: SessionError;
 }
 

@@ -84,7 +84,7 @@ def test_constants_give_the_pictures_of_dali(folder: Path, library: str, name: s
 
 
 @pytest.mark.parametrize("library", ["albumentations", "keras"])
-def test_random_arguments_are_drawn_for_each_picture(folder: Path, library: str) -> None:
+def test_random_arguments_are_drawn_for_each_picture(folder: Path, tmp_path: Path, library: str) -> None:
     draws = {"angle": (-40.0, 40.0), "sigma": (0.4, 1.5), "contrast": (0.6, 1.4)}
     nodes = [Node(name, "random.uniform", arguments={"range": ends}) for name, ends in draws.items()]
     nodes += [
@@ -101,6 +101,9 @@ def test_random_arguments_are_drawn_for_each_picture(folder: Path, library: str)
     again = [np.asarray(space["load"](folder / "smooth" / "0.png")) for _ in range(3)]
     assert not np.array_equal(again[0], again[1])
     assert not np.array_equal(again[1], again[2])
+    (tmp_path / "broken.png").write_bytes(b"words")
+    with pytest.raises(ValueError, match=r"broken\.png"):
+        space["load"](tmp_path / "broken.png")
 
 
 PICTURE = np.random.default_rng(1).integers(0, 255, (6, 8, 3), np.uint8).repeat(9, 0).repeat(9, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import cv2
@@ -60,3 +61,22 @@ def test_a_graph_without_the_step_is_refused(open_session: Open, folder: Path) -
     client = Client(open_session(of_graph(graph(str(folder))), root=folder))
     client.call("probe", run=1, node="sized", nodes=["ready"])
     assert "no step to probe" in client.event("probe.done")["error"]["message"]
+
+
+def test_damaged_pictures_are_replaced_and_named(open_session: Open, folder: Path, tmp_path: Path) -> None:
+    some = tmp_path / "some"
+    shutil.copytree(folder, some)
+    for number in (3, 4):
+        (some / "along" / f"{number}.png").write_bytes(b"words")
+    client = Client(open_session(of_graph(graph(str(some))), root=some))
+    client.call("probe", run=1, node="ready", nodes=["turned"], seeds=1, epochs=1, side=16, samples=100)
+    done = client.event("probe.done")
+    assert done["status"] == "done", done
+    assert [Path(file).name for file in done["broken"]] == ["3.png", "4.png"]
+    assert (done["training"], done["measured"]) == (32, 8)
+    for file in some.rglob("*.png"):
+        file.write_bytes(b"words")
+    client.call("probe", run=2, node="ready", nodes=["turned"], seeds=1, epochs=1, side=16, samples=100)
+    failed = client.event("probe.done", where=lambda params: params["run"] == 2)
+    assert failed["status"] == "failed"
+    assert ".png" in f"{failed['error'].get('file')} {failed['error']['message']}"

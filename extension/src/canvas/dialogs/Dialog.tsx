@@ -23,12 +23,15 @@ export function Dialog({ name, title, wide, onClose, children, footer }: Propert
   useEffect(() => {
     const root = frame.current?.getRootNode() as ShadowRoot | undefined;
     const before = root?.activeElement;
-    if (!frame.current?.contains(root?.activeElement ?? null)) {
+    const outside = (): boolean => !frame.current?.contains(root?.activeElement ?? null);
+    if (outside()) {
       (
         frame.current?.querySelector<HTMLElement>('[data-autofocus]') ??
         frame.current?.querySelector<HTMLElement>(`.dialog-body :is(${FOCUSABLE})`)
       )?.focus();
     }
+    // Disabled fields take no focus: keys belong to the dialog all the same.
+    if (outside()) frame.current?.focus();
     return () => {
       // The focus stays in a dialog that has opened over this one.
       if (!root?.activeElement?.closest('[role="dialog"]')) (before as HTMLElement | null)?.focus();

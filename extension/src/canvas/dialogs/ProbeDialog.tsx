@@ -120,6 +120,7 @@ export function ProbeDialog({ onClose }: { onClose: () => void }) {
         {!probe && lastProbe?.error && (
           <div className="problem error" role="alert">
             {lastProbe.error.message}
+            {lastProbe.error.file && <span className="muted">{lastProbe.error.file}</span>}
           </div>
         )}
         {!probe && lastProbe && !lastProbe.error && <Outcome done={lastProbe} />}
@@ -241,8 +242,24 @@ function Outcome({ done }: { done: ProbeDone }) {
         {tn('%1 class', '%1 classes', done.classes ?? 0)} · {t('%1 s', Math.round(done.seconds ?? 0))} ·{' '}
         {(done.nodes ?? []).join(', ')}
       </p>
+      {done.broken && (
+        <p className="muted" title={done.broken.join('\n')}>
+          {tn(
+            '%1 picture cannot be read, and another is in its place: %2',
+            '%1 pictures cannot be read, and others are in their places: %2',
+            done.broken.length,
+            listed(done.broken),
+          )}
+        </p>
+      )}
     </div>
   );
+}
+
+/** The first names of files, and how many there are besides. */
+function listed(files: readonly string[]): string {
+  const more = files.length - 3;
+  return `${files.slice(0, 3).join(', ')}${more > 0 ? ` ${t('and %1 more', more)}` : ''}`;
 }
 
 const signed = (points: number): string =>
