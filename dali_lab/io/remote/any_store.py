@@ -71,7 +71,7 @@ class AnyStore:
         data, info = self._tried(read)
         return data, (Info(data.nbytes, info.version) if info.size < 0 and count < 0 else info)
 
-    def folder(self, key: str, flat: bool = False) -> Iterator[list[Found]]:
+    def folder(self, key: str, flat: bool = False, after: Found | None = None) -> Iterator[list[Found]]:
         def read() -> list[Found]:
             found = []
             path = self._path(key)

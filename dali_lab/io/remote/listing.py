@@ -59,18 +59,23 @@ def folder(url: str, *, flat: bool = False, keep: bool = True, progress: Progres
         if kept is not None:
             told.using(url, *kept)
             return kept[0]
-    begun = told.count
+    found: list[Found] = []
 
-    def read(store: Store, key: str) -> list[Found]:
-        told.count = begun
-        found: list[Found] = []
-        for page in store.folder(key, flat):
-            found += page
+    def read(store: Store, key: str) -> None:
+        for page in store.folder(key, flat, found[-1] if found else None):
+            found.extend(page)
             told.add(len(page))
-        return found
 
     try:
-        found = tried(url, read)
+        while True:
+            before = len(found)
+            try:
+                tried(url, read)
+                break
+            except StoreError as error:
+                # Each page may be asked for as often as an object: of a thousand pages, some fail.
+                if error.kind is not Kind.PASSING or len(found) == before:
+                    raise
     finally:
         if progress is None:
             told.end()

@@ -211,35 +211,32 @@ class ObjectStore:
             memory[begin:end] = data
         return memoryview(memory)
 
-    def folder(self, key: str, flat: bool = False) -> Iterator[list[Found]]:
-        import obstore
-
+    def folder(self, key: str, flat: bool = False, after: Found | None = None) -> Iterator[list[Found]]:
         if self._scheme in ("http", "https"):
             yield self._linked(key)
             return
         self._check(key, folder=True)
         prefix = f"{key.rstrip('/')}/" if key.strip("/") else ""
-        if flat:
-            yield from self._pages(prefix)
-            return
-        # Folders are told from objects by the store, which answers for all of them together.
-        found = self._tried(lambda: obstore.list_with_delimiter(self._store, prefix or None))
-        cut = len(prefix)
-        yield [Found(meta[cut:].rstrip("/"), True) for meta in found["common_prefixes"]] + [
-            Found(meta["path"][cut:], False, meta["size"]) for meta in found["objects"] if len(meta["path"]) > cut
-        ]
+        yield from self._pages(prefix, flat, after)
 
-    def _pages(self, prefix: str) -> Iterator[list[Found]]:
-        """The objects of a folder page by page; where others lie deeper, these are passed over in few requests."""
+    def _pages(self, prefix: str, flat: bool, after: Found | None) -> Iterator[list[Found]]:
+        """The entries of a folder page by page; where objects lie deeper, these are passed over in few requests."""
         import obstore
 
-        cut, offset, folder, deep = len(prefix), None, "", 0
+        cut, folder, deep = len(prefix), "", 0
+        offset = None if after is None else self._behind(prefix, after)
         while True:
             pages = iter(obstore.list(self._store, prefix or None, offset=offset, chunk_size=_PAGE))
             while (page := self._tried(functools.partial(next, pages, None))) is not None:
+                if not (flat or offset) and _may_hold_many_folders(page, cut):
+                    yield self._with_folders(prefix)
+                    return
+                flat = True
                 found = []
                 for meta in page:
                     name, slash, _ = meta["path"][cut:].partition("/")
+                    if not name:
+                        continue  # an empty object stands for the folder itself
                     if not slash:
                         found.append(Found(name, False, meta["size"]))
                     elif name != folder:
@@ -252,7 +249,21 @@ class ObjectStore:
                     break
             if page is None:
                 return
-            offset, deep = f"{prefix}{folder}/{_LAST_CHARACTER}", 0
+            offset, deep = self._behind(prefix, Found(folder, True)), 0
+
+    def _behind(self, prefix: str, entry: Found) -> str:
+        """The last key that may belong to an entry of a folder."""
+        return f"{prefix}{entry.name}/{_LAST_CHARACTER}" if entry.is_folder else f"{prefix}{entry.name}"
+
+    def _with_folders(self, prefix: str) -> list[Found]:
+        """All entries of a folder; the store tells folders from objects, which spares listing what lies in them."""
+        import obstore
+
+        found = self._tried(lambda: obstore.list_with_delimiter(self._store, prefix or None))
+        cut = len(prefix)
+        return [Found(meta[cut:].rstrip("/"), True) for meta in found["common_prefixes"]] + [
+            Found(meta["path"][cut:], False, meta["size"]) for meta in found["objects"] if len(meta["path"]) > cut
+        ]
 
     def _linked(self, key: str) -> list[Found]:
         """The entries that the page of a folder on a web server links to."""
@@ -337,6 +348,11 @@ class ObjectStore:
             )
         reason = _DENIALS.get(code[1] if code else "", "the credentials found have no right to read it")
         return f"{self._place} denies it{said}: {reason}"
+
+
+def _may_hold_many_folders(page: Sequence[Any], cut: int) -> bool:
+    """Whether the store has to tell folders from objects: a full page goes on, an empty object may be a folder."""
+    return any(not meta["size"] or (len(page) == _PAGE and "/" in meta["path"][cut:]) for meta in page)
 
 
 def _check_process() -> None:

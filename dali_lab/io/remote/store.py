@@ -119,8 +119,16 @@ class Store(Protocol):
         """
         ...
 
-    def folder(self, key: str, flat: bool = False) -> Iterator[list[Found]]:
-        """The entries of a folder, page by page; `flat` says that few folders are expected in it."""
+    def folder(self, key: str, flat: bool = False, after: Found | None = None) -> Iterator[list[Found]]:
+        """The entries of a folder, page by page.
+
+        Parameters
+        ----------
+        flat
+            Few folders are expected in it.
+        after
+            The last entry of a page that came, to go on behind it; stores that give one page are not asked so.
+        """
         ...
 
     def put(self, key: str, data: bytes) -> None:

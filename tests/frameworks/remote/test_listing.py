@@ -12,7 +12,8 @@ from dali_lab.io import files
 from dali_lab.io.remote import listing
 from dali_lab.io.remote.store import StoreError
 from tests.servers.faults import proxy
-from tests.servers.s3 import S3
+from tests.servers.made_up import made_up
+from tests.servers.s3 import ACCOUNT, S3
 
 
 def test_a_large_listing_is_kept_until_it_is_asked_for_anew(
@@ -59,6 +60,38 @@ def test_flat_folders_pass_over_what_lies_deeper(s3: S3, monkeypatch: pytest.Mon
     assert sorted((entry.name, entry.is_folder) for entry in found) == [
         ("a", True), ("a0", False), ("a1", False), ("b", True), ("z", False)
     ]  # fmt: skip
+
+
+def test_empty_objects_that_stand_for_folders(s3: S3) -> None:
+    s3.client.create_bucket(Bucket="marked-folders")
+    for key in ("train/", "train/a.png", "train/cat/", "train/cat/b.png", "train/dog/"):
+        s3.client.put_object(Bucket="marked-folders", Key=key, Body=b"" if key.endswith("/") else b"x")
+    url = "s3://marked-folders/train"
+    found = [(entry.name, entry.is_folder) for entry in listing.folder(url)]
+    assert sorted(found) == [("a.png", False), ("cat", True), ("dog", True)]
+    assert [[entry.name for entry in each] for each in listing.folders([f"{url}/cat", f"{url}/dog"])] == [["b.png"], []]
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_a_long_listing_goes_on_where_a_page_failed(monkeypatch: pytest.MonkeyPatch, flat: bool) -> None:
+    monkeypatch.setenv("DALI_LAB_REMOTE_ATTEMPTS", "2")
+    for name, value in ACCOUNT.items():
+        monkeypatch.setenv(name, value)
+    with made_up(9_500, b"x") as store:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", store.address)
+        answer, asked = store._answer, set[str]()
+
+        def every_page_fails_once(method: str, target: str, head: str) -> bytes:
+            place = target.rpartition("continuation-token=")[2].partition("&")[0]
+            if place in asked:
+                return answer(method, target, head)
+            asked.add(place)
+            return b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\n\r\n"
+
+        monkeypatch.setattr(store, "_answer", every_page_fails_once)
+        found = listing.folder("s3://long-listing/train", flat=flat)
+        assert [entry.name for entry in found] == [f"{number:08d}.jpg" for number in range(9_500)]
+        assert len(store.requests) < 40
 
 
 def test_folders_that_are_not_there_are_empty_or_an_error(s3: S3) -> None:

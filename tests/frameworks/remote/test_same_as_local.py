@@ -145,7 +145,7 @@ STORES = [
     *(("memory", kind) for kind in KINDS),
     *(("bucket", kind) for kind in KINDS),
     *(("address", kind) for kind in KINDS),
-    *(("web", kind) for kind in ("file", "webdataset", "numpy", "video")),
+    *(("web", kind) for kind in KINDS),
 ]
 
 
