@@ -246,6 +246,19 @@ export class Editor {
     this.sync.send();
   }
 
+  /** Takes the document as another program has written it, where it is read-only here: nothing is to be kept. */
+  async takeWritten(document: GraphDocument): Promise<void> {
+    const { id, file } = this.session.get();
+    if (id === null) return;
+    try {
+      this.adopt(
+        await this.connection.call('restore', { document, file: file && { ...file }, dirty: false }),
+      );
+    } catch (error) {
+      this.report(error, t('It could not be opened'));
+    }
+  }
+
   /** The size of a card as it is drawn, or as it will be about. */
   readonly sizeOf = (id: string): Size => this.canvas?.sizeOf(id) ?? NODE_SIZE;
 

@@ -121,6 +121,7 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
       const merged = base ? apply(checked, diff(base, now)) : checked;
       if (isEmpty(diff(now, merged))) return;
       if (shared) editor.takeShared(merged);
+      else if (editor.readOnly) void editor.takeWritten(merged);
       else editor.edit(t('Replace the graph'), () => merged);
     },
     execCommand: (id) => execute(editor, id),

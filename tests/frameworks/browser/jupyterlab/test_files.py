@@ -147,6 +147,13 @@ def test_rename_autosave_save_as_and_read_only(shown: Document) -> None:
     shown.page.locator('[role="alert"]:has-text("read-only")').first.wait_for()
     assert shown.node("value").count() == 1 and not shown.dirty()
 
+    # Another program writes the file: loaded anew, it is what the canvas shows.
+    (shown.lab.folder / "fixed.dali.json").write_text(small_text(other={"op": "random.normal"}))
+    shown.command("docmanager:reload")
+    shown.node("other").wait_for()
+    shown.still()
+    assert shown.page.get_by_label("Seed").last.is_disabled() and not shown.dirty()
+
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write to everything")
 def test_file_without_permission_is_read_only(shown: Document) -> None:
