@@ -39,6 +39,21 @@ CUT = """(editor) => [...editor.querySelectorAll('.card *')]
 """Texts in nodes that are not seen whole."""
 
 
+CUT_BELOW = """(editor) => {
+  const inside = (inner, outer) => inner.left >= outer.left - 1 && inner.right <= outer.right + 1
+    && inner.top >= outer.top - 1 && inner.bottom <= outer.bottom + 1;
+  return ['.tray-head', '.status'].flatMap((part) => {
+    const head = editor.querySelector(part), room = head.getBoundingClientRect();
+    return [...head.querySelectorAll('button, .status > span')].filter((each) => {
+      const box = each.getBoundingClientRect();
+      const seen = box.width > 0 && box.top < room.bottom - 1;
+      return seen && (!inside(box, room) || each.scrollWidth > each.clientWidth + 1);
+    }).map((each) => each.textContent || each.title);
+  });
+}"""
+"""Buttons above the tray, and texts below it, that are seen in part."""
+
+
 def boxes(tab: Tab) -> dict[str, dict[str, float]]:
     return {name: tab.node(name).bounding_box() for name in node_names(tab)}
 
@@ -216,3 +231,17 @@ def test_the_canvas_alone_and_nodes_as_pictures_are_remembered(tab: Tab, app: Ap
     steady(tab, lambda: page.get_by_test_id("dali-editor").evaluate(outside) == [], "tools are out of sight")
     room = page.locator(".canvas").bounding_box()
     assert room["height"] > 180
+
+
+@pytest.mark.parametrize("width", [1440, 720, 400])
+def test_nothing_is_cut_above_and_below_the_tray(tab: Tab, width: int) -> None:
+    tab.page.set_viewport_size({"width": width, "height": 800})
+    tab.still()
+    if not tab.page.locator(".tray-head").count():
+        tab.page.locator('[data-command="tray"]').first.click()
+    tab.page.locator(".tray-head").wait_for()
+    editor = tab.page.get_by_test_id("dali-editor")
+    tab.wait(lambda: editor.evaluate(CUT_BELOW) == [], f"cut: {editor.evaluate(CUT_BELOW)}")
+    tabs = tab.page.locator(".tray-head [role=radio]")
+    assert tabs.count() >= 6
+    assert all(each.bounding_box()["x"] + each.bounding_box()["width"] <= width for each in tabs.all())
