@@ -24,6 +24,8 @@ interface Step {
   reached: (editor: Editor, since: TourState) => boolean;
   /** Does it. */
   show: (editor: Editor) => void;
+  /** The node that it is about: selected as the step begins, as far away only the inspector has its numbers. */
+  about?: (editor: Editor) => string | undefined;
 }
 
 interface Slider {
@@ -92,6 +94,7 @@ export const TOUR: readonly Step[] = [
       'The pictures of all nodes behind it follow. Arrow keys step, a double click takes the default back.',
     ),
     reached: ({ history }, { document }) => argumentsOf(history.document) !== argumentsOf(document),
+    about: (editor) => slider(editor)?.node,
     show: (editor) => {
       const found = slider(editor);
       if (!found) return;
@@ -121,6 +124,7 @@ export const TOUR: readonly Step[] = [
     title: msg('Draw it at random'),
     text: msg('The dice beside a number puts a random node before it: each sample has its own value.'),
     reached: ({ history }, { document }) => connectionsOf(history.document) > connectionsOf(document),
+    about: (editor) => slider(editor, true)?.node,
     show: (editor) => {
       const found = slider(editor, true);
       if (!found) return;
@@ -165,4 +169,6 @@ export function goTo(editor: Editor, step: number): void {
           done: editor.history.state.get().done,
         },
   );
+  const node = TOUR[step]?.about?.(editor);
+  if (node !== undefined) editor.select([node]);
 }

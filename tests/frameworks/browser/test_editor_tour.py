@@ -44,6 +44,10 @@ def test_the_tour_is_offered_once_and_each_step_can_be_shown_or_done(tab: Tab, a
 
     page.get_by_test_id("tour-offer").get_by_role("button", name="Take the tour").click()
     assert page.get_by_test_id("tour-offer").count() == 0
+    # A number can be dragged however far away the graph is: the inspector shows it.
+    page.get_by_test_id("inspector").get_by_role("spinbutton").or_(
+        page.get_by_test_id("inspector").get_by_role("slider")
+    ).first.wait_for()
     step("slider").click()
     step("insert").click()
     step("random").click()
