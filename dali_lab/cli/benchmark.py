@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from dali_lab.formats.exported import CACHING
 from dali_lab.model.errors import DaliLabError
 from dali_lab.model.subprocesses import environment, own_module
 from dali_lab.model.system import peak_memory
@@ -45,7 +46,7 @@ class Benchmark:
             "seed": pipeline.seed,
         }
         own = pipeline._settings
-        cache = {"cache": own.cache, "cache_limit": own.cache_limit, "cache_at": own.cache_at}
+        cache = {name: getattr(own, name) for name in CACHING}
         self._cache = {} if own.cache == "off" else {name: value for name, value in cache.items() if value is not None}
         self._ours = Path(self._folder.name) / "graph.dali.json"
         self._theirs = Path(self._folder.name) / "graph.dali"

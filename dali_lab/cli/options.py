@@ -94,6 +94,12 @@ def pipeline_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cache-epochs", type=positive, default=None, metavar="N", help="epochs within which keeping has to pay"
     )
+    parser.add_argument(
+        "--cache-checksum",
+        action="store_true",
+        default=None,
+        help="tell files apart by what they hold, not by size and time of change",
+    )
 
 
 def make_pipeline(options: argparse.Namespace) -> Pipeline:
@@ -110,6 +116,7 @@ def make_pipeline(options: argparse.Namespace) -> Pipeline:
         "cache_limit": options.cache_limit,
         "cache_at": options.cache_at,
         "cache_epochs": options.cache_epochs,
+        "cache_checksum": options.cache_checksum,
     }
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     return Pipeline.from_graph(with_samples(load_graph(options.graph)), **settings)

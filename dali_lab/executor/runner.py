@@ -152,6 +152,7 @@ class Runner:
             self._epoch_size,
             plain,
             Filling(settings.cache_epochs, self._shard_size),
+            settings.cache_checksum,
         )
         self.expected = settings.expectations(len(graph.outputs))
         self.workers = start_workers(self.plan.sources, settings, self.batch_size)

@@ -61,6 +61,7 @@ class Settings:
     cache_limit: int | None = None
     cache_at: str | None = None
     cache_epochs: int | None = None
+    cache_checksum: bool = False
 
     @property
     def separated(self) -> bool:
@@ -205,6 +206,8 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
     values["cache"] = _cache(values["cache"])
     if values["cache_at"] is not None and not isinstance(values["cache_at"], str):
         raise ArgumentTypeError(f"takes the name of a node, got {values['cache_at']!r:.60}", argument="cache_at")
+    if not isinstance(values["cache_checksum"], bool):
+        raise ArgumentTypeError(f"takes a bool, got {values['cache_checksum']!r:.60}", argument="cache_checksum")
     return Settings(**values)
 
 

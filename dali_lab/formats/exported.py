@@ -14,7 +14,7 @@ from dali_lab.schema.registry import find_operator, has_operator
 MOST_PROBLEMS = 8
 BEYOND_DALI = ("on_error", "max_error_rate")
 """Settings about bad samples, which NVIDIA DALI does not have."""
-CACHING = ("cache", "cache_limit", "cache_at", "cache_epochs")
+CACHING = ("cache", "cache_limit", "cache_at", "cache_epochs", "cache_checksum")
 """Settings about the cache, which NVIDIA DALI does not have."""
 
 

@@ -20,7 +20,7 @@ from dali_lab.schema.registry import find_operator, has_operator
 _KEPT = ("random_shuffle", "initial_fill", "num_shards", "shard_id", "stick_to_shard", "pad_last_batch")
 """Arguments of the reader that the reader of the shards gets, too."""
 _ORDER = (*_KEPT, "shuffle_after_epoch", "shuffle_after_epoch_seed", "lazy_init")
-_OF_A_RUN = ("cache", "cache_limit", "cache_at", "cache_epochs", "checkpoint", "enable_checkpointing")
+_OF_A_RUN = ("cache", "cache_limit", "cache_at", "cache_epochs", "cache_checksum", "checkpoint", "enable_checkpointing")
 _OF_OUTPUTS = ("output_dtype", "output_ndim", "output_layout")
 _SIZES = ("size", "resize_x", "resize_y", "resize_shorter", "resize_longer", "crop", "crop_w", "crop_h")
 

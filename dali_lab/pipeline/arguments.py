@@ -45,3 +45,4 @@ class PipelineArguments(TypedDict, total=False):
     cache_limit: int | None
     cache_at: str | None
     cache_epochs: int | None
+    cache_checksum: bool

@@ -40,6 +40,7 @@ _TRAVELLING = (
     "exec_pipelined", "exec_async", "exec_dynamic", "enable_memory_stats", "enable_checkpointing", "py_num_workers",
     "py_start_method", "output_dtype", "output_ndim", "output_layout", "optimize", "bytes_per_sample",
     "on_error", "max_error_rate", "cache", "cache_limit", "cache_at", "cache_epochs",
+    "cache_checksum",
 )  # fmt: skip
 
 
@@ -107,6 +108,9 @@ class Pipeline(PipelineReport, PipelineFiles):
         has saved, and the time in which threads wait and processors are idle.
     cache_epochs
         How many epochs the run has: results are kept only if that pays within them. By default there are many.
+    cache_checksum
+        Tell versions of a file apart by a checksum of what is read from it, rather than by its size and time of change:
+        every epoch reads the files then, and computes a BLAKE2 of about a gigabyte a second and thread.
     """
 
     def __init__(
@@ -144,6 +148,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         cache_limit: int | None = None,
         cache_at: str | None = None,
         cache_epochs: int | None = None,
+        cache_checksum: bool = False,
     ) -> None:
         self._settings = make_settings({k: v for k, v in locals().items() if k not in ("self", "__class__")})
         self._for_serialization = num_threads is not None and self._settings.num_threads is None

@@ -68,6 +68,7 @@ class PipelineReport:
     cache_limit: int | None = _answer("_settings.cache_limit", "Most bytes of the cache.")
     cache_at: str | None = _answer("_settings.cache_at", "The node whose results are kept.")
     cache_epochs: int | None = _answer("_settings.cache_epochs", "Epochs within which keeping results has to pay.")
+    cache_checksum: bool = _answer("_settings.cache_checksum", "Whether files are told apart by what they hold.")
     enable_memory_stats: bool = _answer("_settings.enable_memory_stats", "Whether sizes of outputs are noted.")
     enable_checkpointing: bool = _answer("_settings.enable_checkpointing", "Whether checkpoints can be taken.")
     _enable_checkpointing = enable_checkpointing

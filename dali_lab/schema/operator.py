@@ -280,8 +280,15 @@ class Operator:
         """For a `source` that `identifies`: the sources of the batch that :meth:`run` gives for an output."""
         return self.source_names(call)
 
-    def identities(self, call: Call) -> npt.NDArray[np.int64] | None:
+    def identities(self, call: Call, by_content: bool = False) -> npt.NDArray[np.int64] | None:
         """For a `source` that `identifies`: everything that its outputs are a function of, for each sample of a call.
+
+        Parameters
+        ----------
+        call
+            The call that would read the samples.
+        by_content
+            Tell versions of a file apart by a digest of its bytes, rather than by its size and time of change.
 
         Returns
         -------

@@ -44,12 +44,13 @@ def attach_cache(
     samples: Callable[[], int] = lambda: 0,
     plain: Graph | None = None,
     filling: Filling | None = None,
+    by_content: bool = False,
 ) -> CachedSteps | None:
     """Let a plan keep the results of a part of its graph; `None` where it cannot.
 
     A folder that cannot be used is told of in a warning, and the plan runs without a cache. In memory samples of more
     than `above` bytes are kept. `samples` tells how many there are in an epoch. With the `plain` graph, which has no
-    cache, `filling` decides which samples are kept.
+    cache, `filling` decides which samples are kept. Files are told apart by their sizes and times, or `by_content`.
 
     Raises
     ------
@@ -83,7 +84,7 @@ def attach_cache(
     stage.steps = [*inside, *(step for step in stage.steps if step.node.id not in names)]
     sources = {step.node.id: step.operator for step in inside if step.operator.source}
     origins = tuple(_origin(plan.graph, edge) for edge in part.exports)
-    stage.kept = CachedSteps(len(inside), part.exports, sources, origins, exposed, make)
+    stage.kept = CachedSteps(len(inside), part.exports, sources, origins, exposed, make, by_content=by_content)
     _never_deferred(stage, part)
     if plain is not None:
         stage.plain = _plain_steps(plan, stage, plain)

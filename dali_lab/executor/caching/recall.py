@@ -63,6 +63,8 @@ class CachedSteps:
         Makes the store once it is known how long identities are; `None` where it cannot be used.
     filling
         Decides which chunks are kept, where chunks can be computed as without a cache, too.
+    by_content
+        Whether files are told apart by digests of their bytes.
     beside
         The edge whose results come out of the steps without a cache as well (:attr:`Call.aside`), if there is one.
     """
@@ -74,6 +76,7 @@ class CachedSteps:
     exposed: tuple[bool, ...]
     open: Callable[[Form], Store | None]
     filling: Filling | None = None
+    by_content: bool = False
     beside: Edge | None = None
     store: Store | None = None
     _opened: bool = False
@@ -93,7 +96,7 @@ class CachedSteps:
         columns: list[Rows] = []
         known: npt.NDArray[np.bool_] | np.bool_ = np.True_
         for name, operator in self.sources.items():
-            own = operator.identities(calls[name])
+            own = operator.identities(calls[name], self.by_content)
             if own is None:
                 return None
             if len(self.sources) == 1:

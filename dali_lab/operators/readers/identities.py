@@ -18,10 +18,18 @@ File systems tell times apart by up to two seconds; a younger file could change 
 """
 
 
+_NO_TIME = (1 << 63) - 1
+
+
 def digests(texts: Iterable[str]) -> Rows:
     """A digest of each text, ``int64[N, 2]``."""
     found = b"".join(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts)
     return np.frombuffer(found, "<i8").astype(np.int64).reshape(-1, 2)
+
+
+def content_state(digest: bytes) -> Rows:
+    """The state of a file by a digest of what it holds, ``int64[2]``: positive numbers."""
+    return np.frombuffer(digest, "<i8", 2).astype(np.int64) & _NO_TIME
 
 
 class Identities:
@@ -41,7 +49,7 @@ class Identities:
         self._known: npt.NDArray[np.bool_] | None = None
         self._digests: Rows = np.zeros((0, 2), np.int64)
 
-    def of(self, rows: Rows, states: Rows) -> Rows:
+    def of(self, rows: Rows, states: Rows, by_content: bool = False) -> Rows:
         """Digest and states of each sample, ``int64[N, 2 + K]``.
 
         Parameters
@@ -50,6 +58,8 @@ class Identities:
             Places of the samples in the list.
         states
             ``int64[N, K]``: size and time of change of each file of a sample, in turn.
+        by_content
+            Whether states are those of :func:`content_state` instead, which hold for any time.
 
         Returns
         -------
@@ -59,7 +69,7 @@ class Identities:
         from dali_lab.kernels.cpu import background, lookup
 
         found = np.empty((len(rows), 2 + states.shape[1]), np.int64)
-        settled = time.time_ns() - SETTLED
+        settled = _NO_TIME if by_content else time.time_ns() - SETTLED
         tables = self._digests_of(rows), np.ascontiguousarray(rows), np.ascontiguousarray(states)
         background.call(lookup.identify, *tables, settled, found)
         return found

@@ -6,6 +6,7 @@ mapped page that is gone ends the process.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from collections import OrderedDict
@@ -22,7 +23,7 @@ from dali_lab.io.roots import open_within
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIDataType, numpy_dtype
 from dali_lab.model.errors import ArgumentError, SampleError
-from dali_lab.operators.readers.identities import digests
+from dali_lab.operators.readers.identities import content_state, digests
 from dali_lab.operators.readers.opened import OpenedFile, read_into
 from dali_lab.operators.readers.whole_files import can_read_compiled
 from dali_lab.schema import Call
@@ -119,11 +120,14 @@ class LargeFiles:
         for file, row in zip(ranges[0][0].tolist(), numbers.tolist(), strict=True):
             yield f"{names[file]}\0{row}"
 
-    def states(self, files: Table) -> Table:
+    def states(self, files: Table, ranges: Sequence[tuple[Table, Table, Table]] = ()) -> Table:
         """Size and time of change of the files that are read from, ``int64[N, 2]``; −1 where they cannot be had.
 
-        Remote files have a number for their version in place of the time.
+        With the ranges that samples consist of, digests of the bytes there. Remote files have a number for their
+        version in place of the time, and no digest.
         """
+        if ranges and self._versions is None:
+            return self._contents(ranges)
         distinct, of_file = np.unique(files, return_inverse=True)
         found = np.full((len(distinct), 2), -1, np.int64)
         for place, file in enumerate(distinct.tolist()):
@@ -135,6 +139,21 @@ class LargeFiles:
             except OSError:
                 continue
         return found[of_file.reshape(-1)]
+
+    def _contents(self, ranges: Sequence[tuple[Table, Table, Table]]) -> Table:
+        found = np.full((len(ranges[0][0]), 2), -1, np.int64)
+        wrong = np.any([outside(offsets, counts, self.lengths[files]) for files, offsets, counts in ranges], axis=0)
+        for sample in np.flatnonzero(~wrong).tolist():
+            digest = hashlib.blake2b()
+            try:
+                for files, offsets, counts in ranges:
+                    piece = np.empty(int(counts[sample]), np.uint8)
+                    read_into(self._opened(int(files[sample])).handle, int(offsets[sample]), piece)
+                    digest.update(piece)
+            except (OSError, ValueError):
+                continue
+            found[sample] = content_state(digest.digest())
+        return found
 
     def read(
         self,

@@ -180,22 +180,22 @@ class ListReader(Operator):
         that outputs hold beside that."""
         raise NotImplementedError
 
-    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
-        """For a reader that `identifies`: size and time of change of each file of each sample, ``int64[N, K]``, −1
-        where a file is not there; `None` where it cannot be told."""
+    def states(self, rows: npt.NDArray[np.int64], by_content: bool = False) -> npt.NDArray[np.int64] | None:
+        """For a reader that `identifies`: size and time of change of each file of each sample, ``int64[N, K]``, or a
+        digest of the bytes that it takes from it; −1 where a file is not there; `None` where it cannot be told."""
         raise NotImplementedError
 
-    def identities(self, call: Call) -> npt.NDArray[np.int64] | None:
+    def identities(self, call: Call, by_content: bool = False) -> npt.NDArray[np.int64] | None:
         if not self.identifies:
             return None
         rows = call.ticket[call.start : call.start + call.count]
-        states = self.states(rows)
+        states = self.states(rows, by_content)
         if states is None:
             return None
         with self._identities_lock:
             if self._identities is None:
                 self._identities = Identities(self._size, self._texts)
-            return self._identities.of(rows, states)
+            return self._identities.of(rows, states, by_content)
 
     def _texts(self, rows: npt.NDArray[np.int64]) -> Iterator[str]:
         """For each of some samples what is known of it without reading."""

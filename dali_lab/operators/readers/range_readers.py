@@ -32,8 +32,8 @@ class RangeReader(ListReader):
     def remote_rows(self) -> RemoteRows | None:
         return self._files.remote_rows(self.ranges)
 
-    def states(self, rows: Rows) -> Rows | None:
-        return self._files.states(self._file[rows])
+    def states(self, rows: Rows, by_content: bool = False) -> Rows | None:
+        return self._files.states(self._file[rows], self.ranges(rows) if by_content else ())
 
     def places(self, rows: Rows) -> Iterable[str]:
         return self._files.texts(self.ranges(rows))

@@ -93,8 +93,8 @@ class Sequence(ListReader):
         names = self._paths.full_names(self._frames[rows].reshape(-1))
         return ("\0".join(itertools.islice(names, self._frames.shape[1])) for _ in rows)
 
-    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
-        states = self._paths.states(self._frames[rows].reshape(-1))
+    def states(self, rows: npt.NDArray[np.int64], by_content: bool = False) -> npt.NDArray[np.int64] | None:
+        states = self._paths.states(self._frames[rows].reshape(-1), by_content)
         return None if states is None else states.reshape(len(rows), -1)
 
     def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING
@@ -15,6 +16,7 @@ from dali_lab.io.roots import OutsideRootsError, limited, open_within, reach
 from dali_lab.model.batch import Batch
 from dali_lab.model.buffers import buffer
 from dali_lab.model.dtypes import UINT8
+from dali_lab.operators.readers.identities import content_state
 from dali_lab.operators.readers.list_reader import ListReader
 from dali_lab.schema import Call
 
@@ -63,8 +65,8 @@ class Paths:
         here = os.getcwd()
         return (os.path.normpath(os.path.join(here, self.names[row])) for row in rows.tolist())
 
-    def states(self, rows: Rows) -> Rows | None:
-        """Size and time of change of files, ``int64[N, 2]``; −1 where they cannot be had.
+    def states(self, rows: Rows, by_content: bool = False) -> Rows | None:
+        """Size and time of change of files, ``int64[N, 2]``, or a digest of each; −1 where they cannot be had.
 
         `None` for remote files, whose changes cannot be told.
         """
@@ -72,6 +74,8 @@ class Paths:
 
         if self.parts is not None:
             return None
+        if by_content:
+            return self._contents(rows)
         states = np.full((len(rows), 2), -1, np.int64)
         done = 0
         if can_read_compiled() and file_access.HAS_STATES:
@@ -87,6 +91,13 @@ class Paths:
         if limited():
             states[[not _reachable(self.names[row]) for row in rows.tolist()]] = -1
         return states
+
+    def _contents(self, rows: Rows) -> Rows:
+        found = np.full((len(rows), 2), -1, np.int64)
+        for index, row in enumerate(rows.tolist()):
+            with contextlib.suppress(OSError, ValueError), open_within(self.names[row]) as file:
+                found[index] = content_state(hashlib.file_digest(file, "blake2b").digest())
+        return found
 
     def remote_rows(self, of_rows: Callable[[Rows], Rows] | None = None) -> RemoteRows | None:
         """The files of samples, to be requested ahead: by default one each at its place; `None` if none is remote."""
@@ -109,8 +120,8 @@ class WholeFileReader(ListReader):
     def remote_rows(self) -> RemoteRows | None:
         return self._paths.remote_rows()
 
-    def states(self, rows: Rows) -> Rows | None:
-        return self._paths.states(rows)
+    def states(self, rows: Rows, by_content: bool = False) -> Rows | None:
+        return self._paths.states(rows, by_content)
 
 
 def _reachable(name: str) -> bool:

@@ -80,8 +80,8 @@ class Numpy(ListReader):
     def places(self, rows: npt.NDArray[np.int64]) -> Iterable[str]:
         return self._arrays.paths.full_names(rows)
 
-    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
-        return self._arrays.paths.states(rows)
+    def states(self, rows: npt.NDArray[np.int64], by_content: bool = False) -> npt.NDArray[np.int64] | None:
+        return self._arrays.paths.states(rows, by_content)
 
     def run(self, call: Call) -> Batch:
         rows = call.ticket[call.start : call.start + call.count]

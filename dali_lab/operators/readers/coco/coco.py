@@ -197,9 +197,9 @@ class COCO(ListReader):
         names = zip(rows.tolist(), self._paths.full_names(rows), strict=True)
         return (f"{path}\0{self._table.digest(row)}" for row, path in names)
 
-    def states(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+    def states(self, rows: npt.NDArray[np.int64], by_content: bool = False) -> npt.NDArray[np.int64] | None:
         assert self._paths is not None
-        return self._paths.states(rows)
+        return self._paths.states(rows, by_content)
 
     def unmatched(self) -> Iterable[Unmatched]:
         from dali_lab.operators.readers.file_list import IMAGE_FILTERS, matcher

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,9 +60,10 @@ def test_nothing_is_read_twice(root: Path, cache: str) -> None:
     pipeline.close()
 
 
+@pytest.mark.parametrize("checksum", [False, True])
 @pytest.mark.parametrize("kind", sorted(set(datasets.ALL) - {"video"}))
-def test_every_reader(kind: str, tmp_path: Path) -> None:
-    """Samples of all readers are kept, and read anew once their files have changed."""
+def test_every_reader(kind: str, checksum: bool, tmp_path: Path) -> None:
+    """Samples of all readers are kept, and read anew once their files have changed: by their times, or their bytes."""
     if kind == "nemo_asr":
         pytest.importorskip("soundfile")
     folder = tmp_path / "data"
@@ -79,9 +81,9 @@ def test_every_reader(kind: str, tmp_path: Path) -> None:
 
     touch(LONG_AGO)
     expected = taken(make(read, folder), 4)
-    for at, count in ((LONG_AGO, 8), (LONG_AGO, 8), (LONG_AGO + 9, 16)):
+    for at, count in ((LONG_AGO, 8), (LONG_AGO, 8), (LONG_AGO + 9, 8 if checksum else 16)):
         touch(at)
-        pipeline = make(read, folder, cache=str(tmp_path / "cache"))
+        pipeline = make(read, folder, cache=str(tmp_path / "cache"), cache_checksum=checksum)
         assert_same(taken(pipeline, 4), expected)
         assert kept(pipeline) == count
         pipeline.close()
@@ -232,11 +234,14 @@ def test_files_that_change_while_they_are_read(root: Path, tmp_path: Path, monke
     earlier.close()
 
 
-@pytest.mark.parametrize("same", ["size and time", "size", "time"])
-def test_changed_files(same: str, root: Path, cache: str) -> None:
-    """A file that shows a change is read again; one whose size and time are the same is not, as documented."""
+@pytest.mark.parametrize(
+    ("same", "checksum"), [("size and time", False), ("size and time", True), ("size", False), ("time", False)]
+)
+def test_changed_files(same: str, checksum: bool, root: Path, cache: str) -> None:
+    """A file that shows a change is read again; one whose size and time are the same is by its checksum alone."""
     before = taken(make(validated, root))
-    pipeline = make(validated, root, cache=cache)
+    settings = {"cache": cache, "cache_checksum": checksum}
+    pipeline = make(validated, root, **settings)
     assert_same(taken(pipeline), before)
     kept(pipeline)
     pipeline.close()
@@ -250,18 +255,21 @@ def test_changed_files(same: str, root: Path, cache: str) -> None:
         path.write_bytes(content)
         changed = LONG_AGO if "time" in same else LONG_AGO + 1
         os.utime(path, (changed, changed))
-    pipeline = make(validated, root, cache=cache)
-    expected = before if same == "size and time" and cache != "memory" else taken(make(validated, root))
+    pipeline = make(validated, root, **settings)
+    unseen = same == "size and time" and not checksum and cache != "memory"
+    expected = before if unseen else taken(make(validated, root))
     assert_same(taken(pipeline), expected)
     pipeline.close()
 
 
-def test_files_that_changed_a_moment_ago_are_not_kept(root: Path) -> None:
+@pytest.mark.parametrize("checksum", [False, True])
+def test_files_that_changed_a_moment_ago_are_kept_by_their_checksum_alone(checksum: bool, root: Path) -> None:
+    soon = time.time() + 3600
     for path in root.rglob("*.jpg"):
-        os.utime(path)
-    pipeline = make(validated, root, cache="memory")
+        os.utime(path, (soon, soon))
+    pipeline = make(validated, root, cache="memory", cache_checksum=checksum)
     taken(pipeline, 2)
-    assert kept(pipeline) == 0
+    assert (kept(pipeline) > 0) == checksum
     pipeline.close()
 
 
