@@ -149,7 +149,7 @@ class LargeFiles:
                 for files, offsets, counts in ranges:
                     piece = np.empty(int(counts[sample]), np.uint8)
                     read_into(self._opened(int(files[sample])).handle, int(offsets[sample]), piece)
-                    digest.update(piece)
+                    digest.update(piece.data)
             except (OSError, ValueError):
                 continue
             found[sample] = content_state(digest.digest())

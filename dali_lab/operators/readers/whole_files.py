@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import read_all
 from dali_lab.io.locations import canonical, is_remote, shown
 from dali_lab.io.roots import OutsideRootsError, limited, open_within, reach
 from dali_lab.model.batch import Batch
@@ -96,7 +97,7 @@ class Paths:
         found = np.full((len(rows), 2), -1, np.int64)
         for index, row in enumerate(rows.tolist()):
             with contextlib.suppress(OSError, ValueError), open_within(self.names[row]) as file:
-                found[index] = content_state(hashlib.file_digest(file, "blake2b").digest())
+                found[index] = content_state(hashlib.blake2b(read_all(file)).digest())
         return found
 
     def remote_rows(self, of_rows: Callable[[Rows], Rows] | None = None) -> RemoteRows | None:
