@@ -42,6 +42,21 @@ describe('a sub-graph', () => {
     expect(operator?.arguments.find(({ name }) => name === 'brightness')?.default).toBe(1.1);
   });
 
+  it('stands where what comes in was taken, also where its nodes are wrapped into rows', () => {
+    const start = photographs();
+    const view = {
+      ...start.view,
+      nodes: { rotate: { x: 600, y: 0 }, brightness_contrast: { x: 0, y: 400 } },
+    };
+    const { document } = makeSubgraph(
+      { ...start, view },
+      operators,
+      ['rotate', 'brightness_contrast'],
+      'augment',
+    );
+    expect(document.view.nodes['augment']).toEqual({ x: 600, y: 0 });
+  });
+
   it('has the outputs that its nodes are asked for', () => {
     const small = makeSubgraph(photographs(), operators, ['decode', 'resize'], 'small').document;
     expect(small.subgraphs?.['small']?.outputs).toEqual(['resize']);

@@ -97,7 +97,12 @@ export function makeSubgraph(
   const parts = new Parts(document, catalogue, members, open);
   const edge = group ? FRAME_EDGE : { x: 0, y: 0 };
   const found = cornerOf(document, members);
-  const corner = { x: found.x - edge.x, y: found.y - edge.y };
+  // In place of a frame its corner; else the place of the node that takes what comes in, as rows may lie between nodes.
+  const fed = members.find((id) =>
+    document.nodes[id]?.inputs?.some((input) => input !== null && !chosen.has(parseEdge(input).node)),
+  );
+  const { x = found.x, y = found.y } = document.view.nodes[fed ?? ''] ?? {};
+  const corner = group ? { x: found.x - edge.x, y: found.y - edge.y } : { x, y };
   const places = Object.fromEntries(
     members.map((id) => {
       const place = document.view.nodes[id] ?? {};
