@@ -7,15 +7,23 @@ import os
 from pathlib import Path
 
 from dali_lab.codecs.encoded import IMAGE_SUFFIXES
+from dali_lab.formats import FORMATS
 from dali_lab.io.files import Entry, RemoteEntry, list_folder
 from dali_lab.io.locations import folder_of, shown, without_end
 from dali_lab.io.roots import reach
-from dali_lab.studio.document.graph_files import SUFFIX
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.protocol.documents import Listing, ListingEntry
 
 MOST_ENTRIES = 2000
 _MOST_COUNTED = 5000
+_GRAPHS = tuple(
+    ending
+    for form in FORMATS.values()
+    if form.loads is not None
+    for ending in form.endings
+    if ending != ".json" and ending not in IMAGE_SUFFIXES
+)
+"""Endings of files that hold graphs: settings of other programs are JSON, too, and most pictures hold none."""
 
 
 def listing(path: Path, kinds: tuple[str, ...] = ("any",)) -> Listing:
@@ -86,7 +94,7 @@ def _kind(entry: Entry) -> str:
         if entry.is_dir():
             return "folder"
     name = entry.name.lower()
-    if name.endswith((SUFFIX, ".py")):
+    if name.endswith(_GRAPHS):
         return "graph"
     return "image" if os.path.splitext(name)[1] in IMAGE_SUFFIXES else "file"
 

@@ -257,13 +257,16 @@ def test_damaged_recovery_files_are_passed_over(tmp_path: Path) -> None:
 
 def test_list_files(open_session: Open, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "graph.dali.json").write_text("{}")
+    for other in ("a.json", "notes.txt", "report.html", "served.pb", "train.py"):
+        (tmp_path / other).write_text("")
     (tmp_path / ".hidden").mkdir()
     client = Client(open_session(root=tmp_path))
-    listed = client.call("list_files")
+    listed = client.call("list_files", kinds=["graph"])
     assert listed["path"] == str(tmp_path)
     assert listed["parent"] == str(tmp_path.parent)
     assert listed["entries"][0] == {"name": "pictures", "path": str(folder), "kind": "folder", "images": 8}
-    assert [(entry["name"], entry["kind"]) for entry in listed["entries"][1:]] == [("graph.dali.json", "graph")]
+    graphs = ["graph.dali.json", "report.html", "served.pb", "train.py"]
+    assert [(entry["name"], entry["kind"]) for entry in listed["entries"][1:]] == [(name, "graph") for name in graphs]
     inner = client.call("list_files", path="pictures/cats", kinds=["image"])
     assert [entry["kind"] for entry in inner["entries"]] == ["image"] * 4
     assert client.error("list_files", path="nowhere")["code"] == "not_found"
