@@ -13,11 +13,16 @@ from dali_lab.kernels.cpu.memory import inner_part, kernel, part
 _MOST_DIGITS = 15
 """Digits up to which a number and a power of ten are exact as float64, so that their quotient is rounded once."""
 _POWERS = 10.0 ** np.arange(_MOST_DIGITS + 1)
+_KEY = np.frombuffer(b'"segmentation"', np.uint8)
+_STEPS = np.full(256, len(_KEY), np.int64)
+"""How far the key cannot begin nearer, for each byte where its last one would be; 0 for that byte."""
+for _place, _byte in enumerate(_KEY):
+    _STEPS[_byte] = len(_KEY) - 1 - _place
 
 
 @inner_part
 def _past_space(at: int) -> int:
-    while byte_at(at) == 32 or 9 <= byte_at(at) <= 13:
+    while byte_at(at) == 32 or byte_at(at) == 10 or byte_at(at) == 13 or byte_at(at) == 9:
         at += 1
     return at
 
@@ -54,13 +59,13 @@ def _number(at: int) -> Any:
 
 @part
 def _polygons(at: int, points: Array, counts: Array, polygon: int, value: int) -> Any:
-    """Read the polygons of an annotation; numbers of polygons and values after them, and where the
-    next one begins; −1 for what is nothing else."""
+    """Read the polygons of an annotation; numbers of polygons and coordinates after them, and what is behind it;
+    −1 for what is anything else."""
     if byte_at(at) != 91:
         return -1, -1, -1
     at = _past_space(at + 1)
-    if byte_at(at) == 93 and byte_at(at + 1) == 0:
-        return polygon, value, at + 2
+    if byte_at(at) == 93:
+        return polygon, value, at + 1
     while byte_at(at) == 91:
         at = _past_space(at + 1)
         first = value
@@ -80,34 +85,79 @@ def _polygons(at: int, points: Array, counts: Array, polygon: int, value: int) -
         counts[polygon] = (value - first) // 2
         polygon += 1
         at = _past_space(at + 1)
-        if byte_at(at) == 93 and byte_at(at + 1) == 0:
-            return polygon, value, at + 2
+        if byte_at(at) == 93:
+            return polygon, value, at + 1
         if byte_at(at) != 44:
             return -1, -1, -1
         at = _past_space(at + 1)
     return -1, -1, -1
 
 
+@inner_part
+def _behind_key(at: int, end: int) -> int:
+    """Where the next key "segmentation" ends, or `end`."""
+    last = len(_KEY) - 1
+    while at + last < end:
+        step = _STEPS[byte_at(at + last)]
+        if step == 0:
+            same = last - 1
+            while same >= 0 and byte_at(at + same) == _KEY[same]:
+                same -= 1
+            if same < 0:
+                return at + last + 1
+            step = last
+        at += step
+    return end
+
+
 @kernel
-def read(text: int, points: Array, counts: Array, of_annotation: Array, state: Array) -> None:
-    """Read the polygons of annotations up to the first that holds anything else.
+def cut(
+    text: int, size: int, mark: int, rest: Array, points: Array, counts: Array, of_value: Array, state: Array
+) -> None:
+    """Read the polygons under the keys "segmentation" of a JSON text, and write the text with numbers in their place.
+
+    Values that are anything else than lists of lists of pairs of decimal numbers stay in the text. A number stands
+    where a value stood, so the rest is valid where the text is.
 
     Parameters
     ----------
-    text
-        Address of the JSON of each annotation with a zero behind it.
+    text, size
+        Address and length of the text, which has a zero behind it.
+    mark
+        The number that stands for the first value, of 18 digits; the next one is greater by 1.
+    rest
+        ``uint8``: the text without polygons.
     points
-        ``float32``: the numbers.
-    counts, of_annotation
-        ``int64``: points of each polygon, polygons of each annotation.
+        ``float32``: the coordinates.
+    counts, of_value
+        ``int64``: points of each polygon, polygons of each value.
     state
-        ``int64[4]``: annotations, polygons, numbers and bytes that were read before; brought up to date.
+        ``int64[4]``, set to the numbers of values, polygons and coordinates, and to the length of `rest`.
     """
-    number, polygon, value, at = state[0], state[1], state[2], text + state[3]
-    while number < of_annotation.shape[0]:
-        after, end, place = _polygons(at, points, counts, polygon, value)
-        if after < 0:
+    at, copied, end = text, text, text + size
+    length, values, polygon, value = 0, 0, 0, 0
+    while True:
+        at = _behind_key(at, end)
+        upto, behind, found = at, at, False
+        if at < end:
+            place = _past_space(at)
+            if byte_at(place) == 58:
+                upto = _past_space(place + 1)
+                polygons_after, values_after, behind = _polygons(upto, points, counts, polygon, value)
+                found = polygons_after >= 0
+        if found or at == end:
+            for place in range(copied, upto):
+                rest[length + place - copied] = byte_at(place)
+            length += upto - copied
+        if at == end:
             break
-        of_annotation[number] = after - polygon
-        number, polygon, value, at = number + 1, after, end, place
-    state[0], state[1], state[2], state[3] = number, polygon, value, at - text
+        if found:
+            number = mark + values
+            for digit in range(18):
+                rest[length + 17 - digit] = 48 + number % 10
+                number //= 10
+            rest[length + 18] = 32
+            length += 19
+            of_value[values] = polygons_after - polygon
+            values, polygon, value, at, copied = values + 1, polygons_after, values_after, behind, behind
+    state[0], state[1], state[2], state[3] = values, polygon, value, length

@@ -272,6 +272,51 @@ def test_numbers_of_polygons_however_they_are_written(
     file = CocoFile(str(path), Wanted(0.1, True, True, False))
     polygons = [json.loads(shape) if shape[0] == "[" else [] for shape in shapes]
     assert file.polygon_counts.tolist() == [len(each) for each in polygons]
-    assert file.point_counts.tolist() == [len(row) // 2 for each in polygons for row in each]
-    numbers = np.array([number for each in polygons for row in each for number in row]).astype(np.float32)
-    np.testing.assert_array_equal(file.points.reshape(-1), numbers)
+    starts = np.cumsum(file.point_counts) - file.point_counts
+    for first, each in zip(file.first_polygons.tolist(), polygons, strict=True):
+        for number, polygon in enumerate(each, first):
+            start, points = starts[number], file.point_counts[number]
+            numbers = file.points[start : start + points].reshape(-1)
+            np.testing.assert_array_equal(numbers, np.array(polygon, np.float32))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "polygons"),
+    [
+        ("123456789012345678", 0),  # the form of the numbers that stand for polygons
+        ('"\\"segmentation\\": [[1, 2]]"', 0),
+        ('[], "of \\"segmentation": [[1, 2]]', 0),
+        ('[[9, 9]], "other": {"segmentation": [[1, 2]]}', 1),
+        ('[[9, 9]], "segmentation": [[1, 2], [3, 4]]', 2),
+    ],
+)
+def test_what_only_looks_like_polygons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: bool, shape: str, polygons: int
+) -> None:
+    path = with_shape(tmp_path, shape)
+    monkeypatch.setattr(background, "ready", lambda *_: compiled)
+    assert CocoFile(path, Wanted(0.1, True, True, False)).polygon_counts.tolist() == [polygons]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    "shape", ["[[1, 2]]5", "[[1,\v2]]", "[[01, 2]]", "[[1., 2]]", "[[1, 2]", '"a"segmentation": [[1, 2]]']
+)
+def test_faulty_text_around_polygons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: bool, shape: str
+) -> None:
+    path = with_shape(tmp_path, shape)
+    monkeypatch.setattr(background, "ready", lambda *_: compiled)
+    with pytest.raises(dali_lab.DaliLabError, match=r"no JSON: .*: line 1 column \d+ \(byte \d+\)"):
+        CocoFile(path, Wanted(0.1, True, True, False))
+
+
+def with_shape(folder: Path, shape: str) -> str:
+    """A file with one object whose shape is this JSON."""
+    path = folder / "annotations.json"
+    path.write_text(
+        '{"images": [{"id": 0, "file_name": "0.jpg"}], "annotations": [{"id": 1, "image_id": 0, "category_id": 7,'
+        f' "bbox": [0, 0, 2, 2], "segmentation": {shape}}}]}}'
+    )
+    return str(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import secrets
 from array import array
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, NamedTuple, NoReturn
@@ -50,6 +51,16 @@ class _File(msgspec.Struct):
     annotations: list[_Annotation] = []
 
 
+class _WithoutPolygons(_Annotation, gc=False):
+    """An annotation of a text in which numbers stand for polygons."""
+
+    segmentation: Any = None
+
+
+class _CutFile(_File):
+    annotations: list[_WithoutPolygons] = []
+
+
 class _Elements(msgspec.Struct):
     """The same with unparsed elements, to find the faulty one."""
 
@@ -80,6 +91,50 @@ class Wanted(NamedTuple):
     runs: bool
 
 
+class _Cut(NamedTuple):
+    """A text and the polygons that were cut out of it.
+
+    Attributes
+    ----------
+    rest
+        The text, with a number in the place of each value that was polygons: `mark` and those that follow it.
+    polygon_counts
+        How many polygons each value has.
+    point_counts, points
+        Of each polygon: how many points it has; ``float32[V, 2]``.
+    """
+
+    mark: int
+    rest: npt.NDArray[np.uint8]
+    polygon_counts: npt.NDArray[np.int64]
+    point_counts: npt.NDArray[np.int64]
+    points: npt.NDArray[np.float32]
+
+    @classmethod
+    def nothing(cls) -> _Cut:
+        none = np.zeros(0, np.int64)
+        return cls(0, np.zeros(0, np.uint8), none, none, np.zeros((0, 2), np.float32))
+
+    @classmethod
+    def of(cls, data: bytes) -> _Cut | None:
+        """Cut a text; `None` as long as the kernel is not compiled."""
+        from dali_lab.kernels.cpu import background, polygons
+
+        text, size = np.frombuffer(data, np.uint8), len(data)
+        mark = 10**17 + secrets.randbelow(8 * 10**17)  # nobody can write a number that stands for polygons
+        # Two bytes of the text give a number at most, and 15 a value, which takes 19.
+        rest, points = np.empty(2 * size, np.uint8), np.empty(size // 2 + 1, np.float32)
+        counts, of_value = np.empty(size // 2 + 1, np.int64), np.empty(size // 15 + 1, np.int64)
+        state = np.zeros(4, np.int64)
+        arguments = (text.ctypes.data, size, mark, rest, points, counts, of_value, state)
+        if not background.ready(polygons.cut, *arguments):
+            return None
+        polygons.cut(*arguments)
+        values, polygon, value, length = state.tolist()
+        shapes = points[:value].reshape(-1, 2).copy()
+        return cls(mark, rest[:length], of_value[:values].copy(), counts[:polygon].copy(), shapes)
+
+
 class CocoFile:
     """The pictures, categories and annotations of one file.
 
@@ -91,8 +146,8 @@ class CocoFile:
         For the number of each category its place in the file, counted from 1.
     picture, category, boxes
         Of the annotations: the number of the picture, that of the category, and ``float32[A, 4]``.
-    polygon_counts
-        How many polygons each annotation has.
+    first_polygons, polygon_counts
+        The first polygon of each annotation, and how many it has.
     point_counts, points
         Of each polygon: how many points it has; ``float32[V, 2]``.
     masked, runs
@@ -106,7 +161,8 @@ class CocoFile:
 
     def __init__(self, path: str, wanted: Wanted) -> None:
         self._path = path
-        found = self._decoded()
+        self._cut = _Cut.nothing()
+        found = self._decoded(wanted.polygons)
         self.names = self._names([picture.file_name for picture in found.images or ()])
         self.ids = array("i", [picture.id for picture in found.images or ()])
         self.widths = array("i", [picture.width for picture in found.images or ()])
@@ -117,7 +173,7 @@ class CocoFile:
         kept = self._take(found.annotations, wanted)
         self.picture = array("i", [annotation.image_id for annotation in kept])
         self.category = array("i", [annotation.category_id for annotation in kept])
-        self.polygon_counts, self.point_counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self.first_polygons = self.polygon_counts = self.point_counts = np.zeros(0, np.int64)
         self.points = np.zeros((0, 2), np.float32)
         self.masked = array("i")
         self.runs: list[npt.NDArray[np.int64]] = []
@@ -129,20 +185,32 @@ class CocoFile:
         """An error about the file, to be raised."""
         return ArgumentError(f"'{self._path}': {message}", argument="annotations_file")
 
-    def _decoded(self) -> _File:
+    def _decoded(self, polygons: bool) -> _File:
         try:
             data = read_file(self._path).removeprefix(b"\xef\xbb\xbf")
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ArgumentError(f"cannot read '{self._path}': {reason}", argument="annotations_file") from error
         try:
-            found = msgspec.json.decode(data, type=_File)
+            found = (self._without_polygons(data) if polygons else None) or msgspec.json.decode(data, type=_File)
         except msgspec.ValidationError as error:
             self._explain(data, error)
         except (msgspec.MsgspecError, RecursionError, ValueError) as error:
             raise self.fail(f"no JSON: {_place(data, error)}") from error
         if found.images is None:
             raise self.fail("it has no list 'images'")
+        return found
+
+    def _without_polygons(self, data: bytes) -> _File | None:
+        """The file without most polygons, which are kept; `None` where that cannot be done, or the text is faulty."""
+        cut = _Cut.of(data)
+        if cut is None:
+            return None
+        try:
+            found = msgspec.json.decode(memoryview(cut.rest), type=_CutFile)
+        except (msgspec.MsgspecError, RecursionError, ValueError):  # the whole text tells what is wrong, and where
+            return None
+        self._cut = cut._replace(rest=cut.rest[:0])
         return found
 
     def _explain(self, data: bytes, error: msgspec.ValidationError) -> NoReturn:
@@ -193,42 +261,47 @@ class CocoFile:
         return f"unknown, number {self._places[number]} from 0" if label is None else label
 
     def _take_shapes(self, annotations: list[_Annotation], runs: bool) -> None:
-        """Polygons and lists of runs: all that is polygons by a kernel, the others one by one."""
-        from dali_lab.kernels.cpu import background, polygons
-
-        parts = [annotation.segmentation for annotation in annotations]
-        text = np.frombuffer(bytearray(b"\0").join([*parts, b""]), np.uint8)
-        most = len(text) // 2 + 1  # a number and what is behind it have two bytes at least
-        points, counts = np.empty(most, np.float32), np.empty(most, np.int64)
-        of_annotation, state = np.zeros(len(parts), np.int64), np.zeros(4, np.int64)
-        arguments = (text.ctypes.data, points, counts, of_annotation, state)
-        fast = background.ready(polygons.read, *arguments)
+        """Polygons that were cut out of the text, and the shapes that are in it, one by one."""
+        cut = self._cut
+        shapes = [annotation.segmentation for annotation in annotations]
+        marks = range(cut.mark, cut.mark + len(cut.polygon_counts))
+        values = np.array([shape - cut.mark if type(shape) is int and shape in marks else -1 for shape in shapes])
+        ends = np.cumsum(cut.polygon_counts)
+        self.first_polygons, self.polygon_counts = np.zeros((2, len(shapes)), np.int64)
+        self.first_polygons[values >= 0] = (ends - cut.polygon_counts)[values[values >= 0]]
+        self.polygon_counts[values >= 0] = cut.polygon_counts[values[values >= 0]]
+        points, counts = array("f"), array("q")
         decode = msgspec.json.Decoder().decode
-        while state[0] < len(parts):
-            if fast:
-                polygons.read(*arguments)
-                if state[0] == len(parts):
-                    break
-            number, polygon, value, place = state.tolist()
+        for number in np.flatnonzero(values < 0).tolist():
+            shape, before = shapes[number], len(counts)
             try:
-                for row in self._polygons(decode(parts[number]), number, runs):
-                    points[value : value + len(row)] = array("f", row)
-                    counts[polygon] = len(row) // 2
-                    polygon, value = polygon + 1, value + len(row)
+                for row in self._polygons(decode(shape) if isinstance(shape, msgspec.Raw) else shape, number, runs):
+                    points.extend(row)
+                    counts.append(len(row) // 2)
             except (KeyError, TypeError, OverflowError, ValueError, RecursionError, msgspec.MsgspecError) as error:
                 reason = f"it has no {error}" if isinstance(error, KeyError) else error
                 raise self.fail(f"the annotation with id {self.label(number)}: {reason}") from error
-            of_annotation[number] = polygon - state[1]
-            state[:] = number + 1, polygon, value, place + memoryview(parts[number]).nbytes + 1
-        self.polygon_counts, self.point_counts = of_annotation, counts[: state[1]].copy()
-        self.points = points[: state[2]].reshape(-1, 2).copy()
-        far = (np.abs(self.points) > _FARTHEST).any(axis=1) if runs else np.zeros(0, bool)
-        if far.any():
-            polygon = int(np.searchsorted(np.cumsum(self.point_counts), int(far.argmax()), "right"))
-            number = int(np.searchsorted(np.cumsum(self.polygon_counts), polygon, "right"))
+            self.first_polygons[number] = len(cut.point_counts) + before
+            self.polygon_counts[number] = len(counts) - before
+        self.point_counts, self.points = cut.point_counts, cut.points
+        if counts:
+            self.point_counts = np.concatenate([cut.point_counts, np.array(counts, np.int64)])
+            self.points = np.concatenate([cut.points, np.array(points, np.float32).reshape(-1, 2)])
+        if runs:
+            self._refuse_far_points()
+
+    def _refuse_far_points(self) -> None:
+        """Raise if a wanted annotation has a point from which no mask could be drawn in time."""
+        if not len(self.points) or max(self.points.max(), -self.points.min()) <= _FARTHEST:
+            return
+        far = np.concatenate([np.zeros(1, np.int64), np.cumsum((np.abs(self.points) > _FARTHEST).any(axis=1))])
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.point_counts)])
+        of_polygons = far[ends]
+        wrong = of_polygons[self.first_polygons + self.polygon_counts] > of_polygons[self.first_polygons]
+        if wrong.any():
             raise self.fail(
-                f"the annotation with id {self.label(number)}: 'segmentation' has a point that is more than a million"
-                " pixels away"
+                f"the annotation with id {self.label(int(wrong.argmax()))}: 'segmentation' has a point that is more"
+                " than a million pixels away"
             )
 
     def _polygons(self, shape: object, number: int, runs: bool) -> Iterator[list[float]]:

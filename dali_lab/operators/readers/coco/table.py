@@ -173,13 +173,13 @@ def _chosen(file: CocoFile, images: Sequence[str] | None) -> npt.NDArray[np.int6
 
 def _add_polygons(table: CocoTable, file: CocoFile, rows: Table, owner: Table, scale: Table | None) -> None:
     count = len(table.names)
-    per_object = Span.of(np.asarray(file.polygon_counts, np.int64)).take(rows)
+    per_object = Span(file.first_polygons, file.polygon_counts).take(rows)
     which = per_object.rows()
     holder = np.repeat(np.arange(len(rows)), per_object.count)
-    per_polygon = Span.of(np.asarray(file.point_counts, np.int64)).take(which)
-    point_rows = per_polygon.rows()
+    per_polygon = Span.of(file.point_counts).take(which)
     picture = owner[holder]
-    points = file.points[point_rows]
+    # A point is one element of 8 bytes: such rows are gathered faster than rows of two numbers.
+    points = file.points.view(np.int64)[per_polygon.rows()].view(np.float32)
     if scale is not None:
         points /= scale[np.repeat(holder, per_polygon.count)]
     table.of_polygons = Span.of(np.bincount(picture, minlength=count))
