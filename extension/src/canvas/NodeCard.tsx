@@ -84,8 +84,9 @@ export const NodeCard = memo(function NodeCard({ id: flowId, selected, dragging,
   let known = heights.get(editor);
   if (!known) heights.set(editor, (known = new Map<string, number>()));
   useEffect(() => {
-    if (!far && height !== undefined) heights.get(editor)?.set(id, height);
-  }, [editor, far, height, id]);
+    // Without pictures it is smaller than it will be.
+    if (!far && height !== undefined && state === 'ok') heights.get(editor)?.set(id, height);
+  }, [editor, far, height, id, state]);
 
   if (!node) return null;
   const classes = [

@@ -143,7 +143,11 @@ export class Editor {
   constructor(transport: Transport, pictures: Pictures = browserPictures) {
     this.history = new History(emptyDocument());
     this.document = new Observable(this.history.document);
-    this.opening = new Opening(this.history, () => this.canvas);
+    this.opening = new Opening(
+      this.history,
+      () => this.canvas,
+      () => this.view.get().moving,
+    );
     this.connection = new Connection(transport);
     this.permissions = new Permissions(this.connection, () => this.previews.ask());
     this.previews = new Previews(this.connection, () => previewRequest(this), pictures);

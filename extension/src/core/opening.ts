@@ -9,7 +9,7 @@ import type { CanvasPort } from './state';
 
 /** Interval in which sizes are checked, and the largest number of checks. */
 const LOOK_MS = 60;
-const LOOKS = 20;
+const LOOKS = 100;
 
 export class Opening {
   /** Rises when there is another document, or it is placed anew: the canvas then shows it whole. */
@@ -22,9 +22,13 @@ export class Opening {
    */
   private waiting: { automatic: boolean; edited?: boolean; hidden?: boolean } | null = null;
 
+  /** The last count for which the canvas showed the whole: until then cards are drawn for the view before it. */
+  private seen = 0;
+
   constructor(
     private history: History,
     private canvas: () => CanvasPort | null,
+    private moving: () => boolean,
   ) {
     history.onChange(({ origin }) => {
       if (this.waiting && origin !== 'reset' && origin !== 'remote') this.waiting.edited = true;
@@ -49,6 +53,7 @@ export class Opening {
 
   /** The canvas shows the document as far as it knows the sizes. */
   shown(): void {
+    this.seen = this.count.get();
     if (!this.waiting) this.settled.set(true);
     else if (this.waiting.hidden) {
       this.waiting.hidden = false;
@@ -80,8 +85,10 @@ export class Opening {
   private settleWhenStill(before: string, looks = 0): void {
     const sizes = Object.keys(this.history.document.nodes).map((id) => this.canvas()?.sizeOf(id).height ?? 0);
     const now = sizes.join();
-    if (now === before || looks > LOOKS) this.settle();
-    else setTimeout(() => this.settleWhenStill(now, looks + 1), LOOK_MS);
+    const drawn = this.seen === this.count.get() && !this.moving();
+    const hidden = !this.canvas()?.room();
+    if ((drawn && now === before) || hidden || looks > LOOKS) this.settle();
+    else setTimeout(() => this.settleWhenStill(drawn ? now : '', looks + 1), LOOK_MS);
   }
 
   /** Lays out anew what nobody has placed, and shows the whole, now that sizes are known. */
