@@ -174,12 +174,19 @@ def paths_state(node: Node) -> list[tuple[str, int, int]]:
             continue
         states.append(file_state(value))
         if os.path.isdir(value):
-            with os.scandir(value) as entries:
-                folders = [
-                    entry.path for _, entry in zip(range(_FOLDERS_LOOKED_AT), entries, strict=False) if entry.is_dir()
-                ]
-            states.extend(map(file_state, sorted(folders)))
+            states.extend(map(file_state, _folders_in(value)))
     return states
+
+
+def _folders_in(folder: str) -> list[str]:
+    """The first folders in a folder; none where it cannot be listed, of which its reader tells."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(
+                entry.path for _, entry in zip(range(_FOLDERS_LOOKED_AT), entries, strict=False) if entry.is_dir()
+            )
+    except OSError:
+        return []
 
 
 def sample_files_state(

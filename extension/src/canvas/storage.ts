@@ -2,7 +2,12 @@
 import type { Kept } from '../core/kept';
 import { Observable, type Value } from '../core/observable';
 
-const PREFIX = 'dali-lab:';
+/** People of a JupyterHub share its address, and maybe a browser: what is kept belongs to one of them. */
+function personOf(path: string): string {
+  return /^.*?\/user\/[^/]+\//.exec(path)?.[0] ?? '';
+}
+
+const PREFIX = `dali-lab:${personOf((globalThis as { location?: Location }).location?.pathname ?? '')}`;
 
 function read<T>(key: string, fallback: T): T {
   try {

@@ -302,3 +302,23 @@ def test_float_and_planar_pictures_are_shown(open_session: Open, folder: Path) -
     assert (output["kind"], output["layout"], output["dtype"]) == ("image", "CHW", types.FLOAT.name)
     assert output["images"][0]["width"] == output["images"][0]["height"] == 48
     assert output["range"][0] < 0 < output["range"][1]
+
+
+def test_a_folder_without_rights_is_an_error_of_its_reader(
+    open_session: Open, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0)
+    scandir = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if os.fspath(path) == str(locked):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)  # root may read every folder
+    client = Client(open_session(document(locked, flip=FLIP)))
+    client.call("hello", protocol=1, client="client")
+    result = client.preview(samples=4, thumb=48)
+    assert "you have no permission to read it" in result["reader"]["error"]["message"]
+    assert result[""]["status"] == "done"
