@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -19,21 +18,14 @@ from dali_lab.device.transfer import download, upload
 from dali_lab.executor.bad_sample_tracker import BadSampleTracker
 from dali_lab.executor.bad_samples import ErrorPolicy, Origin
 from dali_lab.executor.batch_run import BatchRun
-from dali_lab.executor.caching.attaching import MEMORY, OFF, attach_cache, check_place, choosing_for
-from dali_lab.executor.caching.choosing import Choosing
-from dali_lab.executor.caching.filling import Filling
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import output_on_gpu
-from dali_lab.executor.plan import make_plan
+from dali_lab.executor.planning import EpochSizes, plan_run
 from dali_lab.executor.replacing import LastGood
 from dali_lab.executor.settings import Settings
 from dali_lab.executor.sources.opening import open_sources, start_workers
 from dali_lab.graph.graph import Graph, bare
-from dali_lab.graph.passes import optimized
-from dali_lab.graph.passes.direct_reading import direct_reading
-from dali_lab.graph.passes.merging import merge_equal
-from dali_lab.graph.passes.once import CachedPart, cached_part, decoder_cache, has_caches, with_caches
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType, name_in_messages
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError, OperatorError
@@ -111,15 +103,6 @@ class Runner:
         self.graph = graph
         self.settings = settings
         self.batch_size = settings.batch_size
-        if settings.optimize:
-            # A checkpoint tells of each node that draws random numbers.
-            apart = {settings.cache_at, *(seeds if settings.enable_checkpointing else ())}
-            graph = merge_equal(graph, set(unnamed) - apart)
-        part: CachedPart | None = None
-        above = 0
-        if settings.cache == OFF and device is None and (asked := decoder_cache(graph)) is not None:
-            settings = replace(settings, cache=MEMORY, cache_at=asked.node, cache_limit=asked.limit)
-            above = asked.above
         seeds = dict(seeds) if saved is None else {**seeds, **saved.seeds}
         policy = ErrorPolicy.of(graph, settings.on_error)
         opening = functools.partial(
@@ -129,36 +112,11 @@ class Runner:
             device=device,
             tolerates=lambda node: policy is not None and policy.answer(node) != "raise",
         )
-        choosing: Choosing | None = None
-        plain: Graph | None = None
-        if settings.cache not in (OFF, MEMORY):
-            check_place(graph, settings.cache)
-        if settings.cache != OFF:
-            if device is None and settings.cache_at is None:
-                choosing = choosing_for(settings.cache, settings.cache_limit, opening, seeds)
-                if not has_caches(graph):
-                    plain = optimized(graph) if settings.optimize else graph
-            graph, part = _with_cache(graph, settings, device is not None, choosing)
-        elif device is not None and device.reads_files:
-            graph = direct_reading(graph)
-        graph = optimized(graph) if settings.optimize else graph
-        self.plan = make_plan(graph, device=device, operators=choosing.operators if choosing is not None else None)
-        self.kept = attach_cache(
-            self.plan,
-            part,
-            settings.cache,
-            settings.cache_limit,
-            above,
-            self._epoch_size,
-            plain,
-            Filling(settings.cache_epochs, self._shard_size),
-            settings.cache_checksum,
-        )
-        self.expected = settings.expectations(len(graph.outputs))
+        sizes = EpochSizes(self._epoch_size, self._shard_size)
+        self.plan, self.kept, opened = plan_run(graph, settings, seeds, device, unnamed, opening, sizes)
+        self.expected = settings.expectations(len(self.plan.graph.outputs))
         self.workers = start_workers(self.plan.sources, settings, self.batch_size)
-        self.sources = opening(
-            self.plan.sources, workers=self.workers, opened=choosing.sources if choosing is not None else {}
-        )
+        self.sources = opening(self.plan.sources, workers=self.workers, opened=opened)
         self.engine = Engine(
             self.plan,
             settings.threads,
@@ -509,21 +467,3 @@ class Runner:
                 "this pipeline was built in another process, and a fork does not take its threads along;"
                 " build a pipeline in the process that runs it"
             )
-
-
-def _with_cache(
-    graph: Graph, settings: Settings, with_device: bool, choosing: Choosing | None
-) -> tuple[Graph, CachedPart | None]:
-    """The graph with ``cache`` nodes, and the part before them.
-
-    Where a person has not said what to keep, and nothing can be kept, the pipeline runs without a cache and a warning.
-    """
-    try:
-        choose = choosing.choose if choosing is not None else None
-        marked = with_caches(graph, settings.cache_at, with_device=with_device, choose=choose, crop=True)
-        return marked, cached_part(marked)
-    except GraphError as error:
-        if error.code != "nothing_to_cache":
-            raise
-        warnings.warn(f"nothing is kept in the cache: {error.message}", RuntimeWarning, stacklevel=2)
-        return graph, None
