@@ -7,7 +7,7 @@ import json
 import re
 import secrets
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, NoReturn
 
 import msgspec
@@ -48,7 +48,7 @@ class _Annotation(msgspec.Struct, gc=False):
 class _File(msgspec.Struct):
     images: list[_Picture] | None = None
     categories: list[_Category] = []
-    annotations: list[_Annotation] = []
+    annotations: Sequence[_Annotation] = []
 
 
 class _WithoutPolygons(_Annotation, gc=False):
@@ -58,7 +58,7 @@ class _WithoutPolygons(_Annotation, gc=False):
 
 
 class _CutFile(_File):
-    annotations: list[_WithoutPolygons] = []
+    annotations: Sequence[_WithoutPolygons] = []
 
 
 class _Elements(msgspec.Struct):
@@ -207,7 +207,7 @@ class CocoFile:
         if cut is None:
             return None
         try:
-            found = msgspec.json.decode(memoryview(cut.rest), type=_CutFile)
+            found = msgspec.json.decode(cut.rest.data, type=_CutFile)
         except (msgspec.MsgspecError, RecursionError, ValueError):  # the whole text tells what is wrong, and where
             return None
         self._cut = cut._replace(rest=cut.rest[:0])
@@ -242,7 +242,7 @@ class CocoFile:
             raise self.fail(f"picture {number} (counted from 0): 'file_name' is not text but {name!r:.60}")
         return name
 
-    def _take(self, annotations: list[_Annotation], wanted: Wanted) -> list[_Annotation]:
+    def _take(self, annotations: Sequence[_Annotation], wanted: Wanted) -> list[_Annotation]:
         """The wanted annotations; stores their boxes and labels."""
         numbers = itertools.chain.from_iterable([annotation.bbox for annotation in annotations])
         table = np.fromiter(numbers, np.float64, 4 * len(annotations)).astype(np.float32).reshape(-1, 4)
@@ -263,7 +263,7 @@ class CocoFile:
     def _take_shapes(self, annotations: list[_Annotation], runs: bool) -> None:
         """Polygons that were cut out of the text, and the shapes that are in it, one by one."""
         cut = self._cut
-        shapes = [annotation.segmentation for annotation in annotations]
+        shapes: list[Any] = [annotation.segmentation for annotation in annotations]
         marks = range(cut.mark, cut.mark + len(cut.polygon_counts))
         values = np.array([shape - cut.mark if type(shape) is int and shape in marks else -1 for shape in shapes])
         ends = np.cumsum(cut.polygon_counts)
