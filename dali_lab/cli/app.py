@@ -187,4 +187,6 @@ def _end(session: Session) -> None:
     unsaved = session.store.dirty
     session.close()
     if unsaved:
-        print("\nWhat was not saved is kept, and opens with the next 'dali-lab app'.", end="")
+        reason = session.store.keep()
+        told = "kept, and opens with the next 'dali-lab app'" if reason is None else f"lost: {reason}"
+        print(f"\nWhat was not saved is {told}.", end="")

@@ -131,6 +131,7 @@ class Workspace:
         self._run: threading.Thread | None = None
         self._running: Token | None = None
         self._keep_at: float | None = None
+        self._not_kept: str | None = None
         self._problems_due = False
         self.documentation: str | None = None
         self.closed = False
@@ -261,7 +262,10 @@ class Workspace:
         if self._keep_at is not None and time.monotonic() >= self._keep_at:
             self._keep_at = None
             with self.lock:
-                self.store.keep()
+                reason = self.store.keep()
+            if reason is not None and reason != self._not_kept:
+                self.broadcast(Notice("warning", f"Unsaved work is not kept: {reason}. Save the graph."))
+            self._not_kept = reason
 
     # --- the document ---------------------------------------------------------------------------------------------
 

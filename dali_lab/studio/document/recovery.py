@@ -34,8 +34,8 @@ class Recovery:
         self.beside = beside
         self.path = self.folder / f"{os.getpid()}-{time.time_ns() % 10**9:09d}{SUFFIX}"
 
-    def keep(self, document: Document, file: Path | None, title: str) -> None:
-        """Write unsaved work; a failure must not disturb editing."""
+    def keep(self, document: Document, file: Path | None, title: str) -> str | None:
+        """Write unsaved work; a failure must not disturb editing, and its reason is the answer."""
         kept = {
             **document,
             "recovered": {
@@ -48,10 +48,15 @@ class Recovery:
         }
         try:
             refuse_secrets_in(document)
+        except FormatError:
+            return None  # what is secret is kept nowhere
+        try:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_text(self.path, written(kept))
-        except (OSError, FormatError):
-            pass
+        except (OSError, FormatError) as error:
+            reason = error.message if isinstance(error, FormatError) else f"cannot be written: {error.strerror}"
+            return f"{self.folder} {reason}"
+        return None
 
     def forget(self) -> None:
         """Remove the recovery file, as nothing is unsaved."""

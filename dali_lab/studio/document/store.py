@@ -261,14 +261,14 @@ class Store:
         self.read_only = False
         self.keep()
 
-    def keep(self) -> None:
-        """Write unsaved work to its recovery file, or remove that file when there is none."""
+    def keep(self) -> str | None:
+        """Write unsaved work to its recovery file, or remove that file when there is none; the reason if it cannot."""
         if self.recovery is None:
-            return
+            return None
         if self.dirty:
-            self.recovery.keep(self.document, self.file, self.title)
-        else:
-            self.recovery.forget()
+            return self.recovery.keep(self.document, self.file, self.title)
+        self.recovery.forget()
+        return None
 
     def resolve(self, path: str, *, write: bool = False) -> Path:
         """A path as people write it: absolute, links resolved, and where this session may read or write.

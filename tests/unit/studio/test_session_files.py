@@ -12,6 +12,9 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from dali_lab.cli.app import _end as end
 from dali_lab.model.system import start_of
 from dali_lab.studio.document.recovery import Recovery
 from dali_lab.studio.document.store import Sample
@@ -245,6 +248,20 @@ def test_unsaved_work_of_a_file_comes_back_with_that_file(open_session: Open, fo
     os.utime(place, (time.time() + 5, time.time() + 5))
     with closing(start_session(str(place), recovery=Recovery(tmp_path / "kept"))) as newer:
         assert "mine" not in newer.store.document["nodes"]
+
+
+def test_unsaved_work_that_cannot_be_kept_is_told(
+    open_session: Open, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    session = open_session(document(folder), recovery=Recovery(tmp_path / "file" / "kept"))
+    client = Client(session)
+    client.call("edit", base=1, changes={"nodes": {"mine": FLIP}})
+    notice = client.event("notice")
+    assert notice["level"] == "warning"
+    assert f"{tmp_path / 'file' / 'kept'} cannot be written" in notice["message"]
+    end(session)
+    assert f"What was not saved is lost: {tmp_path / 'file' / 'kept'}" in capsys.readouterr().out
 
 
 def test_damaged_recovery_files_are_passed_over(tmp_path: Path) -> None:

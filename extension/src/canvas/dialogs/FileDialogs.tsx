@@ -159,11 +159,12 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
   const [taken, setTaken] = useState<string | null>(null);
   const start = file ? file.path.replace(/[/\\][^/\\]*$/, '') : null;
   const withEnding = /\.json$/.test(name) ? name : `${name}.dali.json`;
-  const exists = taken?.split('/').pop() === withEnding;
+  const exists = taken !== null && `/${taken}`.endsWith(`/${withEnding}`);
   const store = async (): Promise<void> => {
     const chosen = await chosenFolder(folder.current);
     if (chosen === undefined) return;
-    const path = chosen === null ? withEnding : `${chosen.replace(/[/\\]$/, '')}/${withEnding}`;
+    const whole = chosen === null || /^([/\\~]|[a-z]:[/\\])/i.test(withEnding);
+    const path = whole ? withEnding : `${chosen.replace(/[/\\]$/, '')}/${withEnding}`;
     const result = await save(editor, path, path === taken);
     if (result === 'saved') onClose();
     setTaken(result === 'exists' ? path : null);
