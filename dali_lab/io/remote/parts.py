@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import os
 import threading
 import weakref
 from collections import deque
@@ -293,6 +294,16 @@ def _close_all() -> None:
 
 
 atexit.register(_close_all)
+
+
+def _after_fork() -> None:
+    """Locks that other threads held at that moment stay locked in the new process, and no thread ends waits there."""
+    global _finishing, _open
+    _finishing, _open = threading.Lock(), weakref.WeakSet()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _local(name: str, start: int, count: int) -> memoryview:

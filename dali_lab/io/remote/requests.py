@@ -56,6 +56,16 @@ _stores: dict[tuple[int, str], Store] = {}
 _opening = threading.Lock()
 
 
+def _after_fork() -> None:
+    """A lock that another thread held at that moment stays locked in the new process."""
+    global _opening
+    _opening = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def store_of(url: str) -> tuple[Store, str]:
     """The store of a URL, and the object's key in it.
 

@@ -15,6 +15,7 @@ from ray import exceptions
 
 from dali_lab import Pipeline, fn
 from dali_lab.errors import DaliLabError, SampleError
+from dali_lab.interop.ray import requirements
 from dali_lab.interop.ray.failures import explained
 from dali_lab.plugin.ray import RayError, dataset, iterator
 from tests.frameworks.ray.conftest import start_ray
@@ -118,6 +119,10 @@ def test_tasks_that_fit_on_no_node_are_refused(store: MadeUp, options: dict[str,
     """Ray waits for such a node for ever."""
     with pytest.raises(RayError, match=r"no node .* has .*\); the most that one has is .*Ask dataset\(\)"):
         dataset(reading(), **options)
+
+
+def test_the_address_of_a_cluster_is_one(store: MadeUp) -> None:
+    requirements._probe(ray.get_runtime_context().gcs_address)
 
 
 def test_a_node_without_the_package_says_so(store: MadeUp, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from dali_lab import Pipeline, fn
 from dali_lab.interop.ray.recipe import recipe_of
 from dali_lab.plugin.ray import RayError, connect, dataset, iterator
 from tests.frameworks.ray.conftest import EPOCH, check_batch, patiently
+from tests.servers.serving import serving
 
 
 @pytest.fixture
@@ -80,6 +82,17 @@ def test_tasks_that_fit_on_no_node_yet_wait_with_a_warning(
 def test_a_dead_address_says_so() -> None:
     with pytest.raises(RayError, match=r"no Ray cluster can be used at '127.0.0.1:1'"):
         connect("127.0.0.1:1")
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
+def test_an_address_of_another_program_says_so(answer: bytes) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(10)
+        writer.write(answer)
+        writer.close()
+
+    with serving(serve) as address, pytest.raises(RayError, match="another program listens there"):
+        connect(address.removeprefix("http://"))
 
 
 def test_relative_paths_start_at_the_folder_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -349,27 +349,33 @@ def test_closing_does_not_wait_for_a_server_that_hangs(
 
 
 FORKED = """
-import os
+import os, sys
 from dali_lab.io import files
+from dali_lab.io.remote import parts, requests
 
-print(files.read_file("s3://faults-of-forks/a"))
+print(files.read_file("s3://faults-of-forks/a"), flush=True)
+read = parts.FileParts(["s3://faults-of-forks/a"])
+if "held" in sys.argv:  # as other threads may hold them at that moment
+    for lock in (requests._opening, parts._finishing, read._lock):
+        lock.acquire()
 if child := os.fork():
-    os.waitpid(child, 0)
-else:
-    try:
-        files.read_file("s3://faults-of-forks/a")
-    except OSError as error:
-        print(error, flush=True)
+    print("ended with", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
     os._exit(0)
+try:
+    files.read_file("s3://faults-of-forks/a")
+except OSError as error:
+    print(error)
 """
 
 
-def test_a_forked_process_says_how_to_start_it(s3: S3) -> None:
+@pytest.mark.parametrize("locks", ["free", "held"])
+def test_a_forked_process_says_how_to_start_it(s3: S3, locks: str) -> None:
     """Connections do not live on there: it would wait for ever."""
     s3.client.create_bucket(Bucket="faults-of-forks")
     s3.client.put_object(Bucket="faults-of-forks", Key="a", Body=b"content")
-    said = run_python("-c", FORKED).stdout
+    said = run_python("-c", FORKED, locks).stdout
     assert "b'content'" in said
+    assert "ended with 0" in said
     assert "start worker processes by 'spawn' or 'forkserver'" in said
 
 
