@@ -80,6 +80,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
   const [overlay, setOverlay] = useState<HTMLDivElement | null>(null);
   const panels = usePanels();
   const ready = useValue(editor.session, ({ ready }) => ready);
+  const fetching = useValue(editor.view, ({ fetching }) => fetching);
   const gallery = useValue(editor.view, ({ gallery }) => gallery);
   // Where the gallery is shown first, the editor under it waits until it is asked for.
   const [begun, setBegun] = useState(!gallery);
@@ -225,6 +226,14 @@ function Shell({ chrome }: { chrome: Chrome }) {
                 <Canvas />
                 <Tour />
                 {ready && empty && <EmptyCanvas />}
+                {ready && empty && fetching && (
+                  <div className="loading fetching fill muted" role="status">
+                    <div className="stack">
+                      {t('Opening…')}
+                      <progress aria-label={t('Opening…')} />
+                    </div>
+                  </div>
+                )}
                 {!ready && empty && (
                   <div className="loading fill muted">
                     {connection === 'connected' ? t('Opening…') : t('Waiting for the session…')}

@@ -89,6 +89,7 @@ export class Editor {
     moving: false,
     folded: new Set(),
     gallery: false,
+    fetching: false,
     hoverSample: null,
     hoveredLink: null,
     keymap: new Map(),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { eachWithEditor } from '../../testing/editor';
 import type { StubSession } from '../../testing/session';
 import type { Editor } from './editor';
-import { askToRun, plainly, trace } from './files';
+import { askToRun, open, plainly, trace } from './files';
 import type { Program } from './state';
 
 const program: Program = { request: { path: '/theirs.py' }, pipelines: [] };
@@ -43,5 +43,20 @@ describe('running a program', () => {
     expect(plainly('\tx = 1  # note\ryes\r\nno\n')).toBe('\tx = 1  # note\nyes\nno\n');
     expect(plainly('a\u3164 = b\ufe0f')).toBe('a\\u{3164} = b\\u{fe0f}');
     expect(plainly('a\u202eb\u200b\u0000\u{e0041}é')).toBe('a\\u{202e}b\\u{200b}\\u{0}\\u{e0041}é');
+  });
+});
+
+describe('opening', () => {
+  it('is told of until the graph is there, or the reason why it is not', async () => {
+    const told = (): boolean => editor.view.get().fetching;
+    for (const refused of [false, true]) {
+      if (refused) session.refused.set('open', { message: 'There is no file.', code: 'not_found' });
+      const opening = open(editor, { sample: 'photographs' });
+      expect(told()).toBe(false);
+      await Promise.resolve();
+      expect(told()).toBe(true);
+      await opening;
+      expect(told()).toBe(false);
+    }
   });
 });

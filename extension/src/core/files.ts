@@ -13,6 +13,7 @@ export async function open(editor: Editor, asked: OpenRequest, run?: number): Pr
   const request = 'text' in asked ? { ...asked, text: sourceOf(asked.text) } : asked;
   try {
     if (await editor.host.open?.(request)) return true;
+    editor.view.patch({ fetching: true });
     const opened = await editor.connection.call('open', {
       ...request,
       ...(run === undefined ? {} : { run }),
@@ -28,6 +29,8 @@ export async function open(editor: Editor, asked: OpenRequest, run?: number): Pr
     }
     editor.report(error, t('It could not be opened'));
     return false;
+  } finally {
+    editor.view.patch({ fetching: false });
   }
 }
 

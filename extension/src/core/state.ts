@@ -197,6 +197,8 @@ export interface ViewState {
   folded: ReadonlySet<keyof Panels>;
   /** The gallery stands over the canvas. */
   gallery: boolean;
+  /** A graph was asked for, and is not there yet. */
+  fetching: boolean;
   /** The sample under the pointer, marked at every node. */
   hoverSample: number | null;
   hoveredLink: { key: string; at: Point } | null;
