@@ -23,7 +23,7 @@ class OneOf:
     """
 
     def __init__(self, *alternatives: str, needed: bool = False, refused_as: str = "", lacking_as: str = "") -> None:
-        self._alternatives = [names.split() for names in alternatives]
+        self.alternatives = [names.split() for names in alternatives]
         self._needed = needed
         self._refused_as = refused_as
         self._lacking_as = lacking_as
@@ -33,11 +33,11 @@ class OneOf:
 
         `provided` are those that inputs give, too.
         """
-        found = [next(iter(those)) for names in self._alternatives if (those := [n for n in names if n in given])]
+        found = [next(iter(those)) for names in self.alternatives if (those := [n for n in names if n in given])]
         if len(found) > 1:
             message = f"excludes '{found[0]}'; give one of them{self._refused_as and f'. {self._refused_as}'}"
             raise ArgumentError(message, argument=found[1])
-        every = [name for names in self._alternatives for name in names]
+        every = [name for names in self.alternatives for name in names]
         if self._needed and provided.isdisjoint(every):
             others = "".join(f", or '{name}'" for name in every[1:])
             raise ArgumentError(

@@ -15,6 +15,7 @@ from dali_lab.schema.families import COMMON, FAMILIES, find_family, palette_name
 from dali_lab.schema.operator import Operator as Declaration
 from dali_lab.schema.ports import Input, Output
 from dali_lab.schema.registry import all_operators, is_built_in
+from dali_lab.schema.rules import OneOf
 from dali_lab.studio.protocol.catalogue import (
     ArgumentDeclaration,
     CatalogueData,
@@ -64,6 +65,7 @@ def operator_entry(operator: type[Declaration], documentation: str | None = None
         [input_entry(declared) for declared in operator.inputs],
         [output_entry(declared) for declared in operator.outputs],
         [argument_entry(arg) for arg in operator.argument_table.values() if arg.name not in _UNLISTED and arg.listed],
+        alternatives=[rule.alternatives for rule in operator.rules if isinstance(rule, OneOf)],
         start=start_arguments(operator),
         terms=other_names("operators", operator.name),
         added=added,

@@ -77,10 +77,10 @@ class ArgumentDeclaration(Wire, rename={"vector": "list"}):
 class Operator(Wire):
     """An operator.
 
-    `terms` are other names that a search finds it by, `start` has the arguments of a new node, `nvidia` is its name in
-    NVIDIA DALI: null where NVIDIA DALI lacks it, and absent for sub-graphs. One that is `added` comes from a notebook
-    or another package. `page` is the address of its documentation: null where the host serves none, and absent for
-    operators that have none.
+    Each of `alternatives` lists groups of arguments of which at most one is given. `terms` are other names that a
+    search finds it by, `start` has the arguments of a new node, `nvidia` is its name in NVIDIA DALI: null where NVIDIA
+    DALI lacks it, and absent for sub-graphs. One that is `added` comes from a notebook or another package. `page` is
+    the address of its documentation: null where the host serves none, and absent for operators that have none.
     """
 
     name: str
@@ -91,6 +91,7 @@ class Operator(Wire):
     inputs: list[InputDeclaration]
     outputs: list[OutputDeclaration]
     arguments: list[ArgumentDeclaration]
+    alternatives: list[list[list[str]]] = field(default_factory=list)
     start: dict[str, Value] = field(default_factory=dict)
     terms: list[str] = field(default_factory=list)
     added: bool = False

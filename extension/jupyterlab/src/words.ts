@@ -98,7 +98,11 @@ export function editorCommands(
     ['focus', trans.__('Canvas Alone'), trans.__('The canvas with the batch tray beside it')],
     ['zoom-in', trans.__('Zoom In'), trans.__('Zoom in')],
     ['zoom-out', trans.__('Zoom Out'), trans.__('Zoom out')],
-    ['export', trans.__('Export…'), trans.__('Show the graph as code')],
+    [
+      'export',
+      trans.__('Export…'),
+      trans.__('Programs that train, files and pictures of the graph, and a report of one page'),
+    ],
     ['pipeline', trans.__('Pipeline Settings…'), trans.__('Batch size, threads, seed')],
     ['next-panel', trans.__('Go to the Next Panel'), trans.__('Palette, canvas, tray, inspector in turn')],
     ['previous-panel', trans.__('Go to the Previous Panel'), trans.__('The panels in turn, backwards')],

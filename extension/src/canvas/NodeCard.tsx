@@ -2,6 +2,7 @@
 import { useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useMemo, useRef, type CSSProperties } from 'react';
 import {
+  excludedArguments,
   outputsOf,
   type ArgumentDeclaration,
   type Operator,
@@ -34,10 +35,11 @@ function cardArguments(operator: Operator | undefined, node: GraphNode): Argumen
     important === true || (required === true && !advanced);
   const set = all.filter((argument) => Object.hasOwn(given, argument.name) && !argument.advanced);
   const wanted = new Set([...set.filter(matters), ...set].slice(0, 5));
-  // Beside values that say what the node does, unset ones are noise.
+  // Beside values that say what the node does, unset ones are noise, and those that they exclude are wrong.
   const told = set.length + Object.keys(node.connections ?? {}).length > 0;
+  const excluded = excludedArguments(operator, node);
   for (const argument of all) {
-    if (!matters(argument) || wanted.size >= (told ? 3 : 4)) continue;
+    if (!matters(argument) || excluded.has(argument.name) || wanted.size >= (told ? 3 : 4)) continue;
     if (!told || argument.required === true || argument.default != null) wanted.add(argument);
   }
   // A sub-graph offers what its maker chose.

@@ -8,6 +8,8 @@ export interface Found {
   id: string;
   label: string;
   hint: string;
+  /** Text that it is found by, too. */
+  words?: string;
   icon: ReactNode;
   run: () => void;
 }

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { outputsOf, type Operator } from './catalogue';
+import { describe, expect, inject, it } from 'vitest';
+import { Catalogue, excludedArguments, outputsOf, type Operator } from './catalogue';
 
 const reader: Operator = {
   name: 'readers.coco',
@@ -40,5 +40,19 @@ describe('outputsOf', () => {
 
   it('has nothing to say of operators that are not known', () => {
     expect(outputsOf(undefined, undefined)).toEqual([]);
+  });
+});
+
+describe('excludedArguments', () => {
+  const resize = new Catalogue(inject('catalogue')).operator('resize');
+  const names = (node: Parameters<typeof excludedArguments>[1]): string[] => [
+    ...excludedArguments(resize, node),
+  ];
+
+  it('are the other ways to say what a set or connected argument says', () => {
+    expect(names({})).toEqual([]);
+    expect(names({ arguments: { size: [64, 64] } })).toContain('resize_x');
+    expect(names({ connections: { resize_x: 'draw' } })).toContain('size');
+    expect(names({ connections: { resize_x: 'draw' } })).not.toContain('resize_y');
   });
 });

@@ -39,6 +39,19 @@ export function outputsOf(
     });
 }
 
+/** Arguments that the set and connected ones of a node exclude. */
+export function excludedArguments(
+  operator: Operator | undefined,
+  node: { arguments?: Record<string, unknown>; connections?: Record<string, unknown> },
+): Set<string> {
+  const given = (name: string): boolean =>
+    node.arguments?.[name] !== undefined || node.connections?.[name] !== undefined;
+  const groups = (operator?.alternatives ?? []).flatMap((alternatives) =>
+    alternatives.some((names) => names.some(given)) ? alternatives.filter((names) => !names.some(given)) : [],
+  );
+  return new Set(groups.flat());
+}
+
 const FALLBACK_COLORS: Record<string, string> = {
   readers: '#1f9d8b',
   decoders: '#c98a1b',

@@ -977,7 +977,7 @@ export interface ArgumentDeclaration {
   advanced?: boolean;
 }
 
-/** An operator. `terms` are other names that a search finds it by, `start` has the arguments of a new node, `nvidia` is its name in NVIDIA DALI: null where NVIDIA DALI lacks it, and absent for sub-graphs. One that is `added` comes from a notebook or another package. `page` is the address of its documentation: null where the host serves none, and absent for operators that have none. */
+/** An operator. Each of `alternatives` lists groups of arguments of which at most one is given. `terms` are other names that a search finds it by, `start` has the arguments of a new node, `nvidia` is its name in NVIDIA DALI: null where NVIDIA DALI lacks it, and absent for sub-graphs. One that is `added` comes from a notebook or another package. `page` is the address of its documentation: null where the host serves none, and absent for operators that have none. */
 export interface Operator {
   name: string;
   family: string;
@@ -987,6 +987,7 @@ export interface Operator {
   inputs: InputDeclaration[];
   outputs: OutputDeclaration[];
   arguments: ArgumentDeclaration[];
+  alternatives?: string[][][];
   start?: Record<string, Value>;
   terms?: string[];
   added?: boolean;

@@ -79,6 +79,12 @@ def test_add_connect_replace_and_find_by_keyboard(tab: Tab, app: App) -> None:
     page.keyboard.press("Alt+ArrowRight")
     tab.page.wait_for_selector('[data-node-id="normalize"][data-selected="true"]')
 
+    # A command is found by what it does, too.
+    look_up(tab, "report")
+    tab.dialog("export")
+    page.keyboard.press("Escape")
+    page.locator('[data-dialog="export"]').wait_for(state="detached")
+
     for key, dialog in (("?", "shortcuts"), ("Control+h", "history")):
         page.keyboard.press(key)
         shown = tab.dialog(dialog)

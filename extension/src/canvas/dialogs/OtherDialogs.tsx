@@ -91,9 +91,10 @@ interface ChooserProperties {
 function Chooser({ choices, title, empty, more }: ChooserProperties) {
   const find = (query: string): Found[] => {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = choices
-      .filter(({ label, hint }) => words.every((word) => `${label} ${hint}`.toLowerCase().includes(word)))
-      .slice(0, 80);
+    const has = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
+    const named = choices.filter(({ label, hint }) => has(`${label} ${hint}`));
+    const told = choices.filter((each) => !named.includes(each) && has(`${each.label} ${each.words ?? ''}`));
+    const found = [...named, ...told].slice(0, 80);
     return words.length > 0 && more ? [...found, ...more(query)] : found;
   };
   return (
@@ -122,6 +123,7 @@ export function CommandsDialog({ onClose }: { onClose: () => void }) {
       id: command.id,
       label: t(command.label),
       hint: hintOf(editor, command.id) ?? t(command.section),
+      words: command.caption === undefined ? '' : t(command.caption),
       icon: <Icon name="keyboard" size={12} />,
       run: () => {
         onClose();

@@ -40,7 +40,7 @@ export const FILE = inSection('File', [
   {
     id: 'export',
     label: msg('Export…'),
-    caption: msg('Show the graph as code'),
+    caption: msg('Programs that train, files and pictures of the graph, and a report of one page'),
     keys: ['Mod+E'],
     whileWriting: true,
     run: opens('export'),
