@@ -14,6 +14,7 @@ import dali_lab
 from dali_lab import fn, types
 from dali_lab.codecs import unpacking
 from dali_lab.codecs.encoded import CodecError
+from dali_lab.kernels.cpu.machine import uses
 from dali_lab.schema.cases import Case, PerSample
 from tests.conformance.harness import run
 
@@ -70,6 +71,7 @@ def test_several_chunks(by: str) -> None:
         np.testing.assert_array_equal(np.array(result.at(index)), sequence)
 
 
+@pytest.mark.skipif(not uses("libraries"), reason="chunks are unpacked one by one then")
 @pytest.mark.parametrize("packer", PACKERS)
 def test_many_chunks_at_once(packer: str) -> None:
     """One damaged chunk among many is told by itself; the others are what was packed."""

@@ -14,6 +14,7 @@ from dali_lab.codecs import random_window
 from dali_lab.codecs.headers import jpeg_chunk
 from dali_lab.kernels.cpu import background, file_access, normalize, philox, polygon_masks, resample_plain, tfrecord
 from dali_lab.kernels.cpu.header_table import COLUMNS, FORMAT, JPEG
+from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.memory import as_python, rows
 from dali_lab.studio import warming
 from tests.programs import run_python
@@ -74,6 +75,7 @@ def _train(pictures: Path, cache: Path, mode: str) -> tuple[int, list[str], str]
     return int(detours), compiled, digests
 
 
+@pytest.mark.skipif(not uses("loading"), reason="nothing is compiled in the background then")
 def test_training_from_an_empty_cache_and_again(pictures: Path, tmp_path: Path) -> None:
     detours, compiled, digests = _train(pictures, tmp_path, "background")
     assert detours > 0 and compiled == []

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dali_lab.kernels.cpu import normalize, resample
+from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.resample_pixels import takes
 from dali_lab.model.batch import Batch
 from dali_lab.types import FLOAT, UINT8
@@ -122,6 +123,7 @@ def test_resize_crop_mirror_normalize(channels_of_mean: int, general: Any) -> No
         np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.skipif(not uses("vectors"), reason="they take nothing then")
 def test_what_the_vectors_do_not_take() -> None:
     ones = np.ones(2, np.int64)
     assert takes(3 * ones, 8 * ones, 8 * ones)

@@ -6,6 +6,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
+from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.machine.turns import locked
 from tests.programs import run_python
 from tests.unit.compilations import NOTED
@@ -23,6 +26,7 @@ print(compiled.count("_cast"))
 _TAKE = "import sys; from dali_lab.kernels.cpu.machine.turns import locked\nwith locked(*sys.argv[1:]): print('on')"
 
 
+@pytest.mark.skipif(not uses("loading"), reason="the cache is that of Numba alone then")
 def test_who_comes_later_waits_and_finds_it_on_disk(tmp_path: Path) -> None:
     with ThreadPoolExecutor(3) as threads:
         done = threads.map(
