@@ -161,7 +161,9 @@ def common_layout(layouts: Sequence[str]) -> str:
     longest = max(layouts, key=len)
     for layout in layouts:
         if not longest.endswith(layout):
-            raise ValueError(f"layouts {layout} and {longest} do not fit: one must be the end of the other")
+            raise ValueError(
+                f"layouts {layout} and {longest} do not fit. They must be equal or one must be a suffix of the other"
+            )
     return longest
 
 

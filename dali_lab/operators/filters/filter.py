@@ -210,7 +210,7 @@ class Filter(Operator):
         yield ErrorCase((pictures, windows), {"dtype": INT16}, words=("dtype", "INT16"))
         yield ErrorCase((pictures, [window.astype(np.float64) for window in windows]), words=("FLOAT64", "2 axes"))
         small = samples.pictures(((2, 9),) * 3)
-        yield ErrorCase((small, windows), {"mode": "valid"}, words=("larger than the image", "sample 0"))
+        yield ErrorCase((small, windows), {"mode": "valid"}, words=("bigger than the sample", "sample 0"))
 
 
 def _windows(shapes: Iterable[tuple[int, int]]) -> list[Array]:

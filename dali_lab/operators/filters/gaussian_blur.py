@@ -89,12 +89,9 @@ class GaussianBlur(Operator):
         sigma = call.vectors("sigma", axes)
         size = call.vectors("window_size", axes, np.int64)
         call.refuse((sigma < 0) | ~np.isfinite(sigma), "must not be negative, got {}", sigma, argument="sigma")
-        call.refuse(
-            (size < 0) | ((size > 0) & (size % 2 == 0)),
-            "must be odd, got {}. Kernel window should have odd length",
-            size,
-            argument="window_size",
-        )
+        wrong = (size < 0) | ((size > 0) & (size % 2 == 0))
+        message = "must be odd. Kernel window should have odd length, got: {}."
+        call.refuse(wrong.any(axis=1), message, np.where(wrong, size, 0).max(axis=1), argument="window_size")
         neither = np.argwhere((sigma == 0) & (size == 0))
         if len(neither):
             row, axis = neither[0].tolist()
