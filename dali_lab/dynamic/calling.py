@@ -141,11 +141,12 @@ def record(
         The state of the generator that random numbers are drawn from.
     """
     items = [_operand(each) for each in operands]
-    sizes = {each.batch_size for each in items if isinstance(each, Batch)}
-    sizes |= set() if batch_size is None else {batch_size}
-    if len(sizes) > 1:
-        raise ValueError(f"Inconsistent batch size: {' != '.join(map(str, sorted(sizes)))} samples")
-    count = sizes.pop() if sizes else None
+    sizes = [each.batch_size for each in items if isinstance(each, Batch)]
+    sizes += [] if batch_size is None else [batch_size]
+    count = sizes[0] if sizes else None
+    other = next((size for size in sizes if size != count), None)
+    if other is not None:
+        raise ValueError(f"Inconsistent batch size: {other} != {count} samples")
     kind = Tensor if count is None else Batch
     immediate = EvalMode.current() is not EvalMode.deferred
     key = direct.key_of(about, items, count) if about is not None and immediate else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import random
+import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -495,6 +496,7 @@ class Pipeline(PipelineReport, PipelineFiles):
 
     def __del__(self) -> None:
         runner = self.__dict__.get("_runner")
-        if runner is not None:
+        # As the interpreter ends, all threads have: see where `atexit` is used.
+        if runner is not None and not sys.is_finalizing():
             # The caller may hold a lock that a thread needs: so the wait has a limit.
             runner.close(timeout=1.0)

@@ -41,8 +41,10 @@ def evaluate(engine: Any, build: Build, inputs: Inputs) -> list[list[dict[str, A
     return [row]
 
 
-def check(build: Build, *inputs: tuple[Sequence[np.ndarray], str], tolerance: float = 0.0) -> None:
-    compare(evaluate(dali_lab, build, inputs), evaluate(dali, build, inputs), Case(tolerance=tolerance))
+def check(
+    build: Build, *inputs: tuple[Sequence[np.ndarray], str], tolerance: float = 0.0, relative: float = 0.0
+) -> None:
+    compare(evaluate(dali_lab, build, inputs), evaluate(dali, build, inputs), Case(tolerance=tolerance), relative)
 
 
 def check_fails(build: Build, *inputs: tuple[Sequence[np.ndarray], str], words: str) -> None:

@@ -245,8 +245,10 @@ def test_mistakes_are_named() -> None:
         ours.tensor([-1, 1 << 40])
     with pytest.raises(UnknownArgumentError, match="did you mean 'size'"):
         ours.resize(images(ours), siz=3)
-    with pytest.raises(ValueError, match="Inconsistent batch size: 3 != 2"):
+    with pytest.raises(ValueError, match="Inconsistent batch size: 2 != 3"):
         ours.cat(images(ours), numbers(ours))
+    with pytest.raises(ValueError, match="Inconsistent batch size: 3 != 2"):
+        ours.cat(numbers(ours), images(ours))
     with pytest.raises(DaliLabError, match="no layout"):
         ours.resize(np.zeros((3, 3), np.uint8), size=2)
     with pytest.raises(ValueError, match="has another type"):

@@ -172,8 +172,8 @@ class RemoteStore(WrittenStore):
         with self._lock:
             self._objects[number] = f"{self._part}/{name}{DATA}"
 
-    def close(self) -> None:
-        super().close()
+    def end(self) -> None:
+        super().end()
         try:
             if "unwritable" not in self._told:
                 self._send()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import threading
 import time
 import warnings
+import weakref
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
@@ -75,6 +77,7 @@ class WrittenStore(Store):
         self._reading, self._read_bytes = 0.0, 0
         self._made, self._made_bytes = 0.0, 0
         self._cost, self._writing = RecentCost(), 0.0
+        _open.add(self)
 
     @property
     def takes_more(self) -> bool:
@@ -187,12 +190,19 @@ class WrittenStore(Store):
             if self._exposed[edge]:
                 rows[:, self.form.at(edge) + SUM] = sums(part.addresses, self.form.counts(rows, edge))
         with self._lock:
-            self._waiting.append(Waiting(rows, parts, nbytes, seconds * len(wanted) / len(batches[0])))
+            if self._full:
+                self._pending -= nbytes
+                return
             if self._writer is None:
-                self._writer = threading.Thread(target=self._write_all, name="dali-lab-cache")
-                self._writer.start()
-            else:
-                self._more.notify()
+                writer = threading.Thread(target=self._write_all, name="dali-lab-cache")
+                try:
+                    writer.start()
+                except RuntimeError:  # there may be no more threads
+                    self._pending -= nbytes
+                    return
+                self._writer = writer
+            self._waiting.append(Waiting(rows, parts, nbytes, seconds * len(wanted) / len(batches[0])))
+            self._more.notify()
 
     def _write_all(self) -> None:
         """Write until nothing waits; the body of the writer."""
@@ -284,10 +294,24 @@ class WrittenStore(Store):
             self._done.wait_for(lambda: self._writer is None, seconds)
             self._hurried -= 1
 
-    def close(self) -> None:
+    def end(self) -> None:
+        """Write what waits, for a while, and take nothing more."""
         self._await_writer(_LAST)
         self._full = True
         self._await_writer()
+
+    def close(self) -> None:
+        self.end()
+
+
+_open: weakref.WeakSet[WrittenStore] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_writers() -> None:
+    """Let writers end, and none begin, before the interpreter does: it never tells that a thread has ended with it."""
+    for store in list(_open):
+        store.end()
 
 
 def sums(addresses: Rows, counts: Rows) -> Rows:

@@ -133,6 +133,36 @@ def test_a_program_that_ends_without_closing(root: Path, tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_program_that_ends_while_samples_are_kept(root: Path, tmp_path: Path) -> None:
+    """A thread that computes hands samples over while the interpreter ends: it leaves no writer that could not end."""
+    first = """
+    import atexit
+    stores = []
+    atexit.register(lambda: print(len(stores), {store._writer for store in stores}))
+    """
+    rest = """
+    from dali_lab.executor.caching import written_store
+    import threading, time
+    put = written_store.WrittenStore.put
+    begun = threading.Event()
+    def later(self, *arguments):
+        begun.set()
+        while threading.main_thread().is_alive():
+            time.sleep(0.01)
+        put(self, *arguments)
+        stores.append(self)
+    written_store.WrittenStore.put = later
+    pipeline.schedule_run()
+    begun.wait()
+    """
+    *command, text = program(root, tmp_path / "cache", rest)
+    command.append(textwrap.dedent(first) + text)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
+    assert (done.returncode, done.stderr) == (0, "")
+    count, writers = done.stdout.split(maxsplit=1)
+    assert int(count) > 0 and writers == "{None}\n"
+
+
 def test_a_pipeline_that_is_dropped_by_the_writer(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The garbage collector may run in the thread that writes: that does not wait for itself."""
     cache = tmp_path / "cache"
