@@ -253,7 +253,7 @@ def test_mistakes_are_named() -> None:
         ours.resize(np.zeros((3, 3), np.uint8), size=2)
     with pytest.raises(ValueError, match="has another type"):
         ours.batch([np.zeros(2, np.int8), np.full(2, 300, np.int16)])
-    with pytest.raises(ValueError, match="needs a dtype"):
+    with pytest.raises(ValueError, match="the list is empty: give a dtype"):
         ours.batch([])
     with pytest.raises(ValueError, match="non-uniform shape"):
         ours.as_tensor(images(ours))
