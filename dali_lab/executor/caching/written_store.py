@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import threading
 import time
 import warnings
@@ -312,6 +313,10 @@ def _end_writers() -> None:
     """Let writers end, and none begin, before the interpreter does: it never tells that a thread has ended with it."""
     for store in list(_open):
         store.end()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_open.clear)  # a forked child has none of the writers
 
 
 def sums(addresses: Rows, counts: Rows) -> Rows:

@@ -163,6 +163,34 @@ def test_a_program_that_ends_while_samples_are_kept(root: Path, tmp_path: Path) 
     assert int(count) > 0 and writers == "{None}\n"
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_fork_ends_while_samples_are_written(root: Path, tmp_path: Path) -> None:
+    """The child has no writer to wait for; the parent writes on."""
+    rest = """
+    from dali_lab.executor.caching import folder_store
+    import os, sys, threading, warnings
+    warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads, in newer versions of Python
+    write = folder_store.FolderStore._write
+    begun, forked = threading.Event(), threading.Event()
+    def later(self, item):
+        begun.set()
+        forked.wait()
+        write(self, item)
+    folder_store.FolderStore._write = later
+    pipeline.schedule_run()
+    begun.wait()
+    child = os.fork()
+    if child == 0:
+        sys.exit(7)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    forked.set()
+    """
+    done = subprocess.run(
+        program(root, tmp_path / "cache", rest), capture_output=True, text=True, check=False, timeout=LIMIT
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "7\n")
+
+
 def test_a_pipeline_that_is_dropped_by_the_writer(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The garbage collector may run in the thread that writes: that does not wait for itself."""
     cache = tmp_path / "cache"
