@@ -70,15 +70,23 @@ def broken():
 broken().run()
 """
 INTERRUPTED = """
-import signal, threading
+import signal, sys, threading, time, traceback
 import numpy as np
 from dali_lab import fn, pipeline_def
 
+main, sent = threading.main_thread().ident, []
+
+def waits():
+    return any(frame.f_code.co_name == "take" for frame, _ in traceback.walk_stack(sys._current_frames()[main]))
+
 def interrupts(array):
-    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    while not sent and not waits():
+        time.sleep(0.01)
+    if not sent:
+        sent.append(signal.pthread_kill(main, signal.SIGINT))
     return array
 
-@pipeline_def(batch_size=1, num_threads=1, device_id=None)
+@pipeline_def(batch_size=1, num_threads=1, device_id=None, exec_async=False, exec_pipelined=False)
 def stopped():
     zeros = fn.external_source(source=lambda: [np.zeros(3, np.uint8)])
     return fn.python_function(zeros, function=interrupts)
@@ -87,10 +95,11 @@ stopped().run()
 """
 """The person interrupts the cell while it waits for a batch."""
 SHOW = """
-import io
+import io, signal
 from contextlib import redirect_stdout
 from IPython.core.interactiveshell import InteractiveShell
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start what runs in the background without it
 shell = InteractiveShell.instance(colors="NoColor")
 for mode in ("Context", "Verbose"):
     shell.run_line_magic("xmode", mode)
@@ -104,7 +113,7 @@ for mode in ("Context", "Verbose"):
     ("cell", "frames"),
     [
         (OWN_FUNCTION, ["Cell In[1], line 5, in divides(array)", "Cell In[1], line 12"]),
-        (INTERRUPTED, ["Cell In[1], line 14"]),
+        (INTERRUPTED, ["Cell In[1], line 22"]),
         (OWN_SOURCE, ["Cell In[1], line 10", "Cell In[1], line 4, in divides(sample)"]),
     ],
 )
