@@ -184,12 +184,15 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
         });
       if (made.isDisposed || Object.keys(handle.getDocument().nodes).length > 0) return;
       const failure = notices.get().at(-1);
-      if (failure)
-        Notification.error(`${PathExt.basename(path)}: ${failure.message}`, { autoClose: SHOWN_FOR });
       const left = made.context.path;
       made.context.model.dirty = false;
       made.dispose();
-      await app.serviceManager.contents.delete(left);
+      try {
+        await app.serviceManager.contents.delete(left);
+      } finally {
+        if (failure)
+          Notification.error(`${PathExt.basename(path)}: ${failure.message}`, { autoClose: SHOWN_FOR });
+      }
     },
   });
 
