@@ -21,6 +21,7 @@ from dali_lab.model.errors import ArgumentError, FormatError, SampleError
 from dali_lab.plugin.pytorch import DALIGenericIterator
 from dali_lab.plugin.ray import DataConfig, LastBatchPolicy, RayError, dataset, iterator
 from tests.frameworks.ray.conftest import BATCH, EPOCH, FILES, batches_of, check_batch
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 
@@ -65,6 +66,8 @@ def test_processes_have_the_pipeline_before_the_first_epoch(tmp_path: Path) -> N
     pipeline = Pipeline(batch_size=BATCH, num_threads=1)
     with pipeline:
         pipeline.set_outputs(fn.external_source(source=Source()))
+    # Ray tells a while later that the tasks before have ended, and busy processors are left alone.
+    wait_until(lambda: ray.available_resources().get("CPU", 0) >= 1, "no processor is free")
     dataset(pipeline, batches=1)
     assert {int(path.name) for path in tmp_path.iterdir()} - {os.getpid()}
 
