@@ -57,10 +57,10 @@ def test_launcher_new_graph_and_a_folder_that_makes_a_reader(shown: Document) ->
     assert shown.ask("(widget) => widget.context.path") == "program.dali.json"
 
     # One that is no Python leaves no file, and a message names the line.
-    (shown.lab.folder / "broken.py").write_text("import dali_lab\n\ndef (:\n")
-    shown.command("dali-lab:open-program", path="broken.py")
-    shown.page.locator(".Toastify__toast").filter(has_text="broken.py").filter(has_text="line 3").wait_for()
-    assert not (shown.lab.folder / "broken.dali.json").exists()
+    (shown.lab.folder / "no_python.py").write_text("import dali_lab\n\ndef (:\n")
+    shown.command("dali-lab:open-program", path="no_python.py")
+    shown.page.locator(".Toastify__toast").filter(has_text="no_python.py").filter(has_text="line 3").wait_for()
+    assert not (shown.lab.folder / "no_python.dali.json").exists()
 
 
 @pytest.fixture
