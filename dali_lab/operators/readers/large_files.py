@@ -148,7 +148,8 @@ class LargeFiles:
             try:
                 for files, offsets, counts in ranges:
                     piece = np.empty(int(counts[sample]), np.uint8)
-                    read_into(self._opened(int(files[sample])).handle, int(offsets[sample]), piece)
+                    if not read_into(self._opened(int(files[sample])).handle, int(offsets[sample]), piece):
+                        raise OSError("the file ends before the sample does")
                     digest.update(piece.data)
             except (OSError, ValueError):
                 continue
