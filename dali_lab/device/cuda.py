@@ -20,6 +20,7 @@ from dali_lab.kernels.cuda.kernel import Variant
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.errors import DeviceError, OutOfDeviceMemory
 from dali_lab.model.extras import installed
+from dali_lab.model.lifetime import after_fork
 
 if TYPE_CHECKING:
     from dali_lab.model.batch import Batch
@@ -405,13 +406,10 @@ def cuda_device(index: int) -> CudaDevice:
         return _devices[index]
 
 
+@after_fork
 def _after_fork() -> None:
     """Abandon the parent's GPU objects in a forked child, which can neither use nor destroy them."""
     global _devices_lock
     _abandoned.append(dict(_devices))
     _devices.clear()
     _devices_lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -6,19 +6,17 @@ import atexit
 import contextvars
 import heapq
 import itertools
-import os
 import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Callable
 
 from dali_lab.model import buffers
+from dali_lab.model.lifetime import ended_at_exit
 
 Task = Callable[[], None]
 Part = Callable[[], bool]
 """Runs one unit of shared work; returns whether units remain."""
-_pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
 _interpreter_ends = threading.Event()
 
 
@@ -216,14 +214,6 @@ class InlinePool:
         return True
 
 
-@atexit.register
-def _close_pools() -> None:
-    """End all threads before the interpreter exits: a kernel that returns into a finalized interpreter would crash."""
-    _interpreter_ends.set()
-    for pool in list(_pools):
-        pool.close()
-
-
-if hasattr(os, "register_at_fork"):
-    # A forked child has none of the threads, and must not wait for a lock that one of them held.
-    os.register_at_fork(after_in_child=_pools.clear)
+_pools = ended_at_exit(ThreadPool.close)
+"""Their threads end before the interpreter does: a kernel that returns into a finalized interpreter would crash."""
+atexit.register(_interpreter_ends.set)  # called first

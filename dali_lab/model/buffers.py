@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from dali_lab.model import system
 from dali_lab.model.control_groups import memory_limit
+from dali_lab.model.lifetime import after_fork
 
 MOST_IDLE = 256 << 20
 """Most bytes with pages that are kept for later batches."""
@@ -281,12 +282,9 @@ def release(user: object) -> None:
     _heap.settle()
 
 
+@after_fork
 def _after_fork() -> None:
     """Give a forked child its own heap: a thread of the parent may have held the lock of the old one."""
     global _heap, _process
     _heap.users.clear()
     _heap, _process = _Heap(), None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -20,6 +20,7 @@ from dali_lab.codecs.headers import Header
 from dali_lab.codecs.headers.jpeg import with_one_exif
 from dali_lab.codecs.job import Job
 from dali_lab.kernels.cpu.header_table import BMP, JPEG
+from dali_lab.model.lifetime import after_fork
 
 # Both libraries read these when they are loaded. Their messages are reported by `CodecError` instead.
 _QUIET = {"PYNVIMGCODEC_VERBOSITY": "0", "OPENCV_LOG_LEVEL": "OFF"}
@@ -204,12 +205,9 @@ def parameters(output_type: str, adjust_orientation: bool) -> Any:
 _known_parameters: dict[tuple[str, bool], Any] = {}
 
 
+@after_fork
 def _after_fork() -> None:
     """Keep a forked child from using or destroying its parent's decoders: their threads are not there."""
     global _thread
     _abandoned.append(_thread.__dict__.copy())
     _thread = threading.local()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import os
 import threading
 import time
 import warnings
-import weakref
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
@@ -25,6 +22,7 @@ from dali_lab.executor.caching.store import Store
 from dali_lab.io.locations import shown
 from dali_lab.model.batch import Batch
 from dali_lab.model.buffers import buffer
+from dali_lab.model.lifetime import ended_at_exit
 
 PENDING = 32 << 20
 """Most bytes that wait to be written: what comes beyond is kept in a later epoch."""
@@ -305,18 +303,8 @@ class WrittenStore(Store):
         self.end()
 
 
-_open: weakref.WeakSet[WrittenStore] = weakref.WeakSet()
-
-
-@atexit.register
-def _end_writers() -> None:
-    """Let writers end, and none begin, before the interpreter does: it never tells that a thread has ended with it."""
-    for store in list(_open):
-        store.end()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_open.clear)  # a forked child has none of the writers
+_open = ended_at_exit(WrittenStore.end)
+"""Their writers end, and none begins, before the interpreter does: it never tells that a thread has ended with it."""
 
 
 def sums(addresses: Rows, counts: Rows) -> Rows:

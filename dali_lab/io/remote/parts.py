@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import functools
-import os
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -17,6 +14,7 @@ from dali_lab.io.remote import cache
 from dali_lab.io.remote.requests import begin, small
 from dali_lab.io.remote.store import Info, Kind, StoreError
 from dali_lab.io.roots import limited, reach
+from dali_lab.model.lifetime import after_fork, ended_at_exit
 from dali_lab.model.waiting import wait_for
 
 WHOLE = -1
@@ -284,26 +282,14 @@ def _reader_closed() -> StoreError:
     return StoreError(Kind.WRONG, "the reader was closed")
 
 
-_open: weakref.WeakSet[FileParts] = weakref.WeakSet()
+_open = ended_at_exit(FileParts.close)  # the process waits for the threads of pipelines, which may wait for a request
 
 
-def _close_all() -> None:
-    """End all waits at the end of the process, which waits for the threads of pipelines."""
-    for parts in list(_open):
-        parts.close()
-
-
-atexit.register(_close_all)
-
-
+@after_fork
 def _after_fork() -> None:
-    """Locks that other threads held at that moment stay locked in the new process, and no thread ends waits there."""
-    global _finishing, _open
-    _finishing, _open = threading.Lock(), weakref.WeakSet()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    """Locks that other threads held at that moment stay locked in the new process."""
+    global _finishing
+    _finishing = threading.Lock()
 
 
 def _local(name: str, start: int, count: int) -> memoryview:

@@ -19,6 +19,7 @@ from dali_lab.io.locations import bucket_and_key, canonical, credentials_in
 from dali_lab.io.remote.store import Info, Kind, Store, StoreError
 from dali_lab.model.errors import DaliLabError
 from dali_lab.model.extras import require
+from dali_lab.model.lifetime import after_fork
 from dali_lab.model.waiting import wait_for
 
 T = TypeVar("T")
@@ -56,14 +57,11 @@ _stores: dict[tuple[int, str], Store] = {}
 _opening = threading.Lock()
 
 
+@after_fork
 def _after_fork() -> None:
     """A lock that another thread held at that moment stays locked in the new process."""
     global _opening
     _opening = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def store_of(url: str) -> tuple[Store, str]:

@@ -30,6 +30,7 @@ from numba import config
 
 from dali_lab.kernels.cpu.machine.loading import is_there, shared, signature_of
 from dali_lab.kernels.cpu.memory import as_python
+from dali_lab.model.lifetime import after_fork
 from dali_lab.model.subprocesses import environment, own_module
 
 Kind = str | tuple[str, Any]
@@ -220,6 +221,7 @@ class _Compiler:
             self._changed.notify_all()
 
 
+@after_fork
 def _after_fork() -> None:
     """A child has no thread that listens, and looks by itself."""
     global _compiler, _lock
@@ -227,10 +229,6 @@ def _after_fork() -> None:
         _compiler.let_go()
     _compiler = None
     _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _main() -> None:
