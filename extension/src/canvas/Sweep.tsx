@@ -1,6 +1,6 @@
 /** A sweep: the same sample with an argument at several values, as a strip of pictures; with two arguments, a sheet. */
 import { Fragment, useEffect, useState } from 'react';
-import { setArgument } from '../core/actions';
+import { setArguments } from '../core/actions';
 import { bounds, valueOf, type ArgumentDeclaration } from '../core/catalogue';
 import type { Value } from '../core/document';
 import { shownBatch } from '../core/focus';
@@ -122,9 +122,10 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
   const refused =
     first?.error != null && shots.every(({ error }) => error === first.error) ? first.error : null;
   const take = ({ value, other: against }: Shot): void => {
-    const gesture = `sweep:${Date.now()}`;
-    setArgument(editor, id, argument, value, gesture);
-    if (other && against !== undefined) setArgument(editor, id, other, against, gesture);
+    setArguments(editor, id, {
+      [argument.name]: value,
+      ...(other && against !== undefined ? { [other.name]: against } : {}),
+    });
   };
   return (
     <>

@@ -1,13 +1,23 @@
-/** The slim toolbar: file, undo, batch, seed, run, view. */
+/** The slim toolbar: file, undo, batch, seed, run, view; what has no room is in a menu. */
+import { useState } from 'react';
 import { command, execute } from '../core/commands';
 import { setPipeline } from '../core/edits';
 import { asNumber } from '../core/values';
 import { useEditor, useHint, useLasting, usePanels, useValue } from './context';
 import { Icon } from './icons';
+import { Menu, type MenuItem } from './Menu';
+import { item } from './menus';
 import { TextField } from './controls/fields';
 import { t } from '../core/language';
 import { IconButton } from './controls/buttons';
 import './Toolbar.css';
+
+/** Tools that go into the menu as the editor becomes narrower, in the order in which they go. */
+const LATE = [
+  ['arrange', 'history', 'shortcuts', 'theme'],
+  ['new', 'gallery', 'beside', 'dataset', 'probe'],
+  ['step-back', 'step', 'export', 'commands'],
+];
 
 function Button({
   id,
@@ -24,13 +34,15 @@ function Button({
 }) {
   const editor = useEditor();
   const keys = useHint(id);
+  const late = LATE.findIndex((ids) => ids.includes(id));
   const found = command(id);
   const words = t(found?.caption ?? found?.label ?? id);
   return (
     <button
       type="button"
-      className={`tool ${label ? 'with-label' : ''}`}
+      className={`tool ${label ? 'with-label' : ''} ${late < 0 ? '' : `late-${late + 1}`}`}
       data-command={id}
+      data-late={late < 0 ? undefined : id}
       title={keys === undefined ? words : `${words} (${keys})`}
       aria-label={t(found?.label ?? id)}
       aria-pressed={pressed}
@@ -78,7 +90,11 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
       <span className="spring" />
       <div className="tool-group" aria-label={t('Batch')}>
         <Button id="step-back" icon="step-back" disabled={iteration === 0} />
-        <span className="batch-number muted" title={t('The batch that is shown')} data-testid="iteration">
+        <span
+          className="batch-number muted late-3"
+          title={t('The batch that is shown')}
+          data-testid="iteration"
+        >
           {t('batch %1', iteration + 1)}
         </span>
         <Button id="step" icon="step" />
@@ -101,9 +117,39 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
       <Button id="commands" icon="search" />
       <Button id="shortcuts" icon="keyboard" />
       {themeButton && <Button id="theme" icon={theme === 'dark' ? 'sun' : 'moon'} />}
+      <More />
       <Button id="toggle-tray" icon="panel-bottom" pressed={panels.tray} />
       <Button id="toggle-inspector" icon="panel-right" pressed={panels.inspector} />
     </div>
+  );
+}
+
+/** A menu of the tools that have no room: the style sheet decides which these are. */
+function More() {
+  const editor = useEditor();
+  const [open, setOpen] = useState<{ at: DOMRect; items: MenuItem[] } | null>(null);
+  return (
+    <>
+      <button
+        type="button"
+        className="tool more"
+        title={t('More tools')}
+        aria-label={t('More tools')}
+        aria-haspopup="menu"
+        data-action="more-tools"
+        onClick={({ currentTarget }) => {
+          const tools = currentTarget.parentElement?.querySelectorAll<HTMLElement>('[data-late]') ?? [];
+          const hidden = [...tools].filter((tool) => getComputedStyle(tool).display === 'none');
+          const items = hidden.map((tool) => item(editor, tool.dataset['late'] ?? ''));
+          setOpen({ at: currentTarget.getBoundingClientRect(), items });
+        }}
+      >
+        <Icon name="more" />
+      </button>
+      {open && (
+        <Menu anchor={open.at} label={t('More tools')} items={open.items} onClose={() => setOpen(null)} />
+      )}
+    </>
   );
 }
 
@@ -127,7 +173,8 @@ function Seed() {
   };
   return (
     <div
-      className={`seed muted ${isPinned ? '' : 'drawn'}`}
+      className={`seed muted late-4 ${isPinned ? '' : 'drawn'}`}
+      data-late="pipeline"
       title={
         isPinned
           ? t('The seed is part of the graph')

@@ -18,7 +18,7 @@ const DEVICES: Record<Device, string> = {
   mixed: msg('Run on both (mixed)'),
 };
 
-function item(editor: Editor, id: string, separator = false): MenuItem {
+export function item(editor: Editor, id: string, separator = false): MenuItem {
   const checked = isChecked(editor, id);
   return {
     id,

@@ -87,10 +87,15 @@ export function useCanvasPort(
         const bounds = boundsOf(ids);
         return bounds && viewOf(bounds, size, ids ? 1 : FIT_ZOOM);
       }, duration);
+    let before = size();
     const watch = new ResizeObserver(() => {
+      const [all, view, now] = [boundsOf(), flow.getViewport(), size()];
       motion.resized();
-      // A graph that was shown whole stays so, as panels beside it open and close.
-      if (whole.current && whole.current === editor.history.document.view) show(undefined, 0);
+      // A graph that was seen whole stays so, as panels beside it open and close.
+      const cut = all && !intoView(all, before, view, 0) && intoView(all, now, view, 0);
+      if (cut) whole.current = editor.history.document.view;
+      if (cut || (whole.current && whole.current === editor.history.document.view)) show(undefined, 0);
+      before = now;
     });
     watch.observe(element);
     editor.canvas = {

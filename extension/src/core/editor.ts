@@ -127,6 +127,7 @@ export class Editor {
     probe: null,
     probeSettings: { nodes: null, seeds: 3, epochs: 8, samples: 600 },
     lastProbe: null,
+    probed: null,
   });
   /** Nodes that are others than in the graph beside this one; null without such a graph. */
   readonly differing = new Observable<ReadonlySet<string> | null>(null);

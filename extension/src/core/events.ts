@@ -104,7 +104,8 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
     case 'probe.done': {
       const done = params;
       if (editor.jobs.get().probe?.run !== done.run) break;
-      editor.jobs.patch({ probe: null, ...(done.status === 'cancelled' ? {} : { lastProbe: done }) });
+      const lastProbe = { ...done, of: editor.jobs.get().probed };
+      editor.jobs.patch({ probe: null, ...(done.status === 'cancelled' ? {} : { lastProbe }) });
       if (editor.prompts.get().dialog === 'probe') break;
       if (done.error) editor.notify('error', t('The probe ended: %1', done.error.message));
       else if (done.status === 'done')

@@ -4,6 +4,7 @@ import type { Editor } from './editor';
 import { begin } from './jobs';
 import { t } from './language';
 import type { ProbeCurve, ProbeDone } from './protocol.generated';
+import type { Probed } from './state';
 
 /** The pictures that a probe trains on: the first output of the graph, else what the tray shows; null without any. */
 export function probed(editor: Editor): OutputRef | null {
@@ -29,12 +30,29 @@ export function randomSteps(editor: Editor, id: string): string[] {
   });
 }
 
+/** What a probe of the graph as it is now trains on. */
+function probedNow(editor: Editor): Probed | null {
+  const output = probed(editor);
+  if (output === null) return null;
+  const document = editor.history.document;
+  const nodes = lineage(document, output.node).flatMap((id) => document.nodes[id] ?? []);
+  const read = nodes.map((node) => node.arguments?.['file_root']).find((root) => typeof root === 'string');
+  return { graph: JSON.stringify([nodes, document.subgraphs]), folder: read ?? '' };
+}
+
+/** What the last outcome is of, where the graph has become another since. */
+export function outdatedProbe(editor: Editor): Probed | null {
+  const of = editor.jobs.get().lastProbe?.of ?? null;
+  return of !== null && of.graph !== probedNow(editor)?.graph ? of : null;
+}
+
 /** Begins a probe with the settings that were chosen. */
 export async function startProbe(editor: Editor): Promise<void> {
   const output = probed(editor);
   if (output === null) return;
   const settings = editor.jobs.get().probeSettings;
   const nodes = settings.nodes ?? randomSteps(editor, output.node);
+  editor.jobs.patch({ probed: probedNow(editor) });
   await begin(editor, 'probe', {
     state: { done: 0, total: 2 * settings.seeds * settings.epochs, left: null, curves: [] },
     params: { ...output, ...settings, nodes },

@@ -216,6 +216,12 @@ export interface BatchState {
   pins: { places: number[]; size: number } | null;
 }
 
+/** A graph that a probe trains on, and the folder that it reads. */
+export interface Probed {
+  graph: string;
+  folder: string;
+}
+
 export interface JobState {
   run: RunState | null;
   lastRun: RunDone | null;
@@ -232,5 +238,7 @@ export interface JobState {
   probe: ProbeProgress | null;
   /** Settings of the probe that was chosen last, and of the one that goes on; all random steps where `nodes` is null. */
   probeSettings: { nodes: readonly string[] | null; seeds: number; epochs: number; samples: number };
-  lastProbe: ProbeDone | null;
+  lastProbe: (ProbeDone & { of: Probed | null }) | null;
+  /** What the probe that was begun last trains on. */
+  probed: Probed | null;
 }

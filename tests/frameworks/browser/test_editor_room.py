@@ -193,6 +193,22 @@ def test_a_graph_that_is_shown_whole_stays_so_as_its_cards_grow(tab: Tab, app: A
     steady(tab, whole, "a card has grown out of sight")
 
 
+def test_a_graph_that_is_seen_whole_stays_so_beside_another_after_edits(tab: Tab, app: App) -> None:
+    page = tab.page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    tab.fit()
+    on_canvas(tab)
+    select(tab, "rotate")
+    page.keyboard.press("Delete")
+    tab.wait(lambda: "rotate" not in node_names(tab), "the node stays")
+    page.keyboard.press("Control+z")
+    tab.wait(lambda: "rotate" in node_names(tab), "the node does not come back")
+    tab.still()
+    page.set_viewport_size({"width": 720, "height": 700})
+    whole = lambda: all(in_sight(tab, name) for name in node_names(tab))  # noqa: E731
+    steady(tab, whole, "nodes are out of sight in the smaller room")
+
+
 def test_the_canvas_alone_and_nodes_as_pictures_are_remembered(tab: Tab, app: App) -> None:
     page = tab.page
     on_canvas(tab)
@@ -231,6 +247,38 @@ def test_the_canvas_alone_and_nodes_as_pictures_are_remembered(tab: Tab, app: Ap
     steady(tab, lambda: page.get_by_test_id("dali-editor").evaluate(outside) == [], "tools are out of sight")
     room = page.locator(".canvas").bounding_box()
     assert room["height"] > 180
+
+
+def test_tools_are_in_one_row_and_what_has_no_room_in_a_menu(tab: Tab, app: App) -> None:
+    page = tab.page
+    toolbar = page.get_by_role("toolbar")
+    tools = """(bar) => [...bar.querySelectorAll('[data-command]')].filter((each) => each.checkVisibility())
+      .map((each) => each.dataset.command)"""
+    cut = "(bar) => bar.scrollWidth > bar.clientWidth || bar.clientHeight > 44"
+    page.set_viewport_size({"width": 1440, "height": 700})
+    tab.still()
+    wide = set(toolbar.evaluate(tools))
+    for width in (1280, 1017, 1000, 930, 810, 780, 650, 630, 504):
+        page.set_viewport_size({"width": width, "height": 320})
+        steady(tab, lambda: not toolbar.evaluate(cut), f"the tools take more than a row at {width}")
+        found = set(toolbar.evaluate(tools))
+        assert {"open", "save", "undo", "redo", "fit", "run"} <= found
+        more = toolbar.locator('[data-action="more-tools"]')
+        assert more.is_visible() == (width <= 1016)
+        if more.is_visible():
+            more.click()
+            menu = page.get_by_role("menu")
+            menu.wait_for()
+            box = menu.bounding_box()
+            assert box["y"] >= 0 and box["y"] + box["height"] <= 320
+            items = set(menu.locator("[data-item]").evaluate_all("(all) => all.map((each) => each.dataset.item)"))
+            seed = {"seed-new", "seed-pin"} if "pipeline" in items else set()
+            assert wide <= found | items | seed
+            assert not found & items
+            page.keyboard.press("Escape")
+    toolbar.locator('[data-action="more-tools"]').click()
+    page.get_by_role("menuitem", name="History").click()
+    tab.dialog("history")
 
 
 @pytest.mark.parametrize("width", [1440, 720, 400])

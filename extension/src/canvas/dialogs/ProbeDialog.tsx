@@ -1,7 +1,15 @@
 /** "Does it help?": trains a small network with and without the chosen steps, and shows the curves. */
 import { useMemo, useState } from 'react';
 import { t, tn } from '../../core/language';
-import { lastAccuracy, percent, probed, randomSteps, startProbe, verdict } from '../../core/probes';
+import {
+  lastAccuracy,
+  percent,
+  outdatedProbe,
+  probed,
+  randomSteps,
+  startProbe,
+  verdict,
+} from '../../core/probes';
 import { end } from '../../core/jobs';
 import type { ProbeCurve, ProbeDone } from '../../core/protocol.generated';
 import { timeLeft } from '../../core/values';
@@ -30,6 +38,7 @@ export function ProbeDialog({ onClose }: { onClose: () => void }) {
   });
   const busy = run !== null || check !== null || distribution !== null;
   const curves = probe?.curves ?? lastProbe?.curves ?? [];
+  const outdated = probe ? null : outdatedProbe(editor);
   return (
     <Dialog
       name="probe"
@@ -116,6 +125,11 @@ export function ProbeDialog({ onClose }: { onClose: () => void }) {
             </div>
           </div>
         )}
+        {outdated && (
+          <div className="problem warning" role="status">
+            {t("This is what came out for '%1', before the graph was changed.", outdated.folder)}
+          </div>
+        )}
         {curves.length > 0 && <Curves curves={curves} least={probe ? epochs : 1} />}
         {!probe && lastProbe?.error && (
           <div className="problem error" role="alert">
@@ -123,7 +137,9 @@ export function ProbeDialog({ onClose }: { onClose: () => void }) {
             {lastProbe.error.file && <span className="muted">{lastProbe.error.file}</span>}
           </div>
         )}
-        {!probe && lastProbe && !lastProbe.error && <Outcome done={lastProbe} />}
+        {!probe && lastProbe && !lastProbe.error && (
+          <Outcome done={lastProbe} folder={lastProbe.of?.folder} />
+        )}
       </div>
     </Dialog>
   );
@@ -222,7 +238,7 @@ function Curves({ curves, least }: { curves: readonly ProbeCurve[]; least: numbe
   );
 }
 
-function Outcome({ done }: { done: ProbeDone }) {
+function Outcome({ done, folder }: { done: ProbeDone; folder: string | undefined }) {
   const curves = done.curves ?? [];
   const [augmented, plain] = [lastAccuracy(curves, true), lastAccuracy(curves, false)];
   const apart = 100 * (done.difference ?? 0);
@@ -241,6 +257,7 @@ function Outcome({ done }: { done: ProbeDone }) {
         {tn('%1 held back', '%1 held back', done.measured ?? 0)} ·{' '}
         {tn('%1 class', '%1 classes', done.classes ?? 0)} · {t('%1 s', Math.round(done.seconds ?? 0))} ·{' '}
         {(done.nodes ?? []).join(', ')}
+        {folder && ` · ${folder}`}
       </p>
       {done.broken && (
         <p className="muted" title={done.broken.join('\n')}>

@@ -20,6 +20,16 @@ export function setArgument(
   );
 }
 
+/** Sets several arguments of a node in one step. */
+export function setArguments(editor: Editor, node: string, values: Readonly<Record<string, Value>>): void {
+  editor.edit(t('%1 of %2', Object.keys(values).join(', '), node), (document) =>
+    Object.entries(values).reduce(
+      (changed, [name, value]) => edits.setArgument(changed, node, name, value),
+      document,
+    ),
+  );
+}
+
 export function rename(editor: Editor, id: string, name: string): boolean {
   const wanted = name.trim();
   if (wanted === id) return true;

@@ -3,7 +3,7 @@ import { canConnect } from '../connect';
 import { links, targetKey } from '../document';
 import type { Editor } from '../editor';
 import * as edits from '../edits';
-import { t } from '../language';
+import { t, tn } from '../language';
 import { align, autoLayout, placeOf, type Alignment } from '../layout';
 import { toggleGroup } from './groups';
 
@@ -53,10 +53,11 @@ export function toggleView(
   if (ids.length === 0) return;
   const document = editor.history.document;
   const on = !ids.every((id) => document.view.nodes[id]?.[key]);
+  const what = ids.length === 1 ? ids[0] : tn('%1 node', '%1 nodes', ids.length);
   const words = {
-    bypass: [t('Bypass'), t('Use again')],
-    disabled: [t('Disable'), t('Enable')],
-    collapsed: [t('Collapse'), t('Expand')],
+    bypass: [t('Bypass %1', what), t('Use %1 again', what)],
+    disabled: [t('Disable %1', what), t('Enable %1', what)],
+    collapsed: [t('Collapse %1', what), t('Expand %1', what)],
   }[key];
   editor.edit((on ? words[0] : words[1]) as string, (start) => edits.setView(start, ids, { [key]: on }));
 }
