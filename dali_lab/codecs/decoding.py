@@ -48,7 +48,7 @@ def decode(job: Job, allocate: Callable[[Table], Batch], only: Mask | None = Non
     failures = {index: job.refused[index] for index in chosen if index in job.refused} if job.refused else {}
     groups: dict[Route, list[int]] = {}
     for index in chosen:
-        if index not in failures:
+        if index not in failures and index not in job.empty:
             groups.setdefault(job.routes[index], []).append(index)
     for route, which in groups.items():
         for index in along(job, route, which):

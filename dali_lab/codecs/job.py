@@ -43,7 +43,9 @@ class Job:
     shapes
         ``int64[N, 3]``: of the results; zeros for pictures that are refused.
     routes
-        From :func:`~dali_lab.codecs.plan.plan`.
+        From :func:`~dali_lab.codecs.plan.plan`; of `empty` ones none.
+    empty
+        Pictures of which a region without pixels is wanted, by index: nothing is decoded.
     refused
         Why pictures are not to be decoded at all, by index.
     failures
@@ -65,6 +67,7 @@ class Job:
         fixed = {"GRAY": 1, "ANY_DATA": 0}.get(wanted.output_type, 3)
         channels = np.full(len(data), fixed) if fixed else stored
         self.shapes = np.concatenate([self.windows[:, 2:] - self.windows[:, :2], channels[:, None]], axis=1)
+        self.empty: list[int] = []
         self.refused: dict[int, CodecError] = {}
         self.failures: dict[int, CodecError] = {}
         # Products of sizes may have too many bits.
@@ -74,9 +77,11 @@ class Job:
             & (stored <= _MAX_CHANNELS)
         )
         if windows is not None:
-            good &= ((windows[:, :2] >= 0) & (windows[:, :2] < windows[:, 2:]) & (windows[:, 2:] <= extents)).all(
-                axis=1
-            )
+            inside = (windows[:, :2] >= 0) & (windows[:, :2] <= windows[:, 2:]) & (windows[:, 2:] <= extents)
+            good &= inside.all(axis=1)
+            self.empty = np.flatnonzero((windows[:, :2] == windows[:, 2:]).any(axis=1)).tolist()
+            for index in self.empty:
+                self.routes[index] = ()
         for index in np.flatnonzero(~good).tolist():
             self.refused[index] = headers.problems.get(index) or self._refusal(index)
             self.shapes[index] = 0

@@ -196,7 +196,7 @@ class ImageDecoder(Operator):
         upright = not job.wanted.adjust_orientation or bool((job.headers.table[:, ORIENTATION] == 1).all())
         if job.wanted.output_type not in ("RGB", "BGR") or not upright or job.refused:
             return False
-        return all(route[0] == LIBJPEG for route in job.routes) and libjpeg.available()
+        return all(route[:1] == (LIBJPEG,) for route in job.routes) and libjpeg.available()
 
     def _deferred(self, call: Call, job: Job) -> Batch:
         """The undecoded pictures of a chunk, for the consumer's kernel."""

@@ -79,11 +79,11 @@ def test_what_is_left_out() -> None:
     turned = pictures.jpegs()["jpeg orientation 6"]
     plain = pictures.jpegs()["jpeg quality 75"]
     outside = np.array([[0, 0, pictures.HEIGHT + 1, 5], [0, 0, pictures.WIDTH, pictures.HEIGHT]], np.int64)
-    empty = np.array([[3, 3, 3, 9], [9, 9, 3, 12]], np.int64)
+    backwards = np.array([[4, 3, 3, 9], [9, 9, 3, 12]], np.int64)
     assert by_kernels([]) == []
     assert by_kernels([plain, turned], output_type="YCbCr") == [None, None]
     assert by_kernels([plain, turned], max_pixels=1000) == [None, None]
-    assert by_kernels([plain, turned], empty) == [None, None]
+    assert by_kernels([plain, turned], backwards) == [None, None]
     first, second = by_kernels([plain, turned], outside)
     assert first is None
     assert second is not None

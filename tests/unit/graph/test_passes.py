@@ -68,6 +68,10 @@ REGIONS: list[Definition] = [
     lambda x: fn.crop(fn.decoders.image(x), crop=(30, 28), crop_pos_x=fn.random.uniform(range=(0.0, 1.0))),
     lambda x: fn.slice(fn.decoders.image(x), rel_start=(0.1, 0.2), rel_shape=(0.5, 0.5), axis_names="HW"),
     lambda x: fn.slice(fn.decoders.image(x, output_type=types.GRAY), start=(3, 4), end=(20, 30)),
+    lambda x: fn.slice(fn.decoders.image(x), start=(3, 4), shape=(0, 5)),
+    lambda x: fn.flip(
+        fn.slice(fn.decoders.image(x), 0.1, fn.random.choice([0.0, 0.5]), axes=[0], normalized_shape=True)
+    ),
 ]
 UNTOUCHED: list[Definition] = [
     lambda x: (lambda y: (y, normalize(y)))(fn.resize(fn.decoders.image(x), size=20)),
