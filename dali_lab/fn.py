@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dali_lab.graph.tracing import traced_call
-from dali_lab.schema.aliases import Alias, aliases_of, warn_renamed
+from dali_lab.schema.aliases import Alias, aliases_of, warn_deprecated, warn_renamed
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.namespaces import Namespace
 from dali_lab.schema.operator import Operator
@@ -34,6 +34,8 @@ def make_function(operator: type[Operator]) -> Any:
     name = operator.name
 
     def function(*inputs: object, **kwargs: object) -> Any:
+        if operator.deprecated:
+            warn_deprecated(f"fn.{name}", operator.deprecated)
         return traced_call(operator, inputs, kwargs)
 
     from dali_lab.schema.reference import docstring

@@ -16,7 +16,7 @@ from dali_lab.graph.tracing import traced_call
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, UnknownArgumentError, nearest
 from dali_lab.model.foreign import from_capsule as _dlpack_to_array  # noqa: F401  (as NVIDIA DALI's private name)
 from dali_lab.model.user_code import user_line
-from dali_lab.schema.aliases import ALIASES, Alias, aliases_of, warn_renamed
+from dali_lab.schema.aliases import ALIASES, Alias, aliases_of, warn_deprecated, warn_renamed
 from dali_lab.schema.namespaces import Namespace
 from dali_lab.schema.op_schema import OpSchema
 from dali_lab.schema.operator import Operator
@@ -54,6 +54,8 @@ class OperatorObject:
         if self.outdated:
             warn_renamed(self.outdated, f"ops.{_path(find_operator(self.operator_name).schema_name)}", 2)
         operator = find_operator(self.operator_name)
+        if operator.deprecated:
+            warn_deprecated(f"ops.{_path(self.schema_name)}", operator.deprecated)
         if len(values) > len(operator.positional_arguments):
             names = ", ".join(operator.positional_arguments) or "none"
             raise ArgumentTypeError(f"takes keyword arguments (positional ones: {names})", operator=self.operator_name)

@@ -45,7 +45,7 @@ def call(
     kwargs
         Arguments: constants, or tensors and batches where the operator takes nodes.
     batch_size
-        For operators without inputs: how many samples, as a batch.
+        How many samples, as a batch, where no input is one.
     place
         Where it runs; by default where its first input is.
 
@@ -79,6 +79,8 @@ def call(
         return traced_call(operator, nodes, {**arguments, **connected})
 
     values = [_input(each) for each in given]
+    if any(isinstance(each, Batch) for each in values):
+        batch_size = None
     operands = (*values, *(arguments[name] for name in names))
     about = _about(operator, len(given), arguments)
     return record(recorded, operands, batch_size=batch_size, about=about, state=arguments.get(direct.STATE))

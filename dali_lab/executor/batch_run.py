@@ -15,7 +15,7 @@ from dali_lab.executor.failures import Cancelled
 from dali_lab.executor.plan import Stage
 from dali_lab.graph.graph import Edge, bare
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import UINT8
+from dali_lab.model.dtypes import NO_TYPE
 from dali_lab.model.errors import DaliLabError
 from dali_lab.model.waiting import Flag
 from dali_lab.schema.source import Draw
@@ -181,7 +181,7 @@ class BatchRun:
 
     def leave_empty(self, stage: Stage) -> None:
         """Finish a stage that has no samples."""
-        self.values.update({edge: Batch.empty(UINT8) for edge in stage.exports})
+        self.values.update({edge: Batch.empty(NO_TYPE) for edge in stage.exports})
 
     def positions(self, stage: Stage) -> npt.NDArray[np.int64]:
         """The position in the batch of each row of a stage, ``int64[rows]``."""

@@ -91,7 +91,7 @@ class Batch:
         """
         rows = [np.ascontiguousarray(array) if np.ndim(array) else np.asarray(array) for array in arrays]
         if not rows:
-            return cls.empty(dtype if dtype is not None else DALIDataType.UINT8, layout)
+            return cls.empty(dtype if dtype is not None else DALIDataType.NO_TYPE, layout)
         first = rows[0]
         for index, row in enumerate(rows):
             if row.dtype != first.dtype:
@@ -282,6 +282,8 @@ class Batch:
         count = len(addresses)
         if count > 1 and shapes.strides[0] and not (shapes == shapes[0]).all():
             return None
+        if self.dtype == DALIDataType.NO_TYPE:  # there are no samples
+            return np.empty(0)
         dtype = numpy_dtype(self.dtype)
         shape = (count, *(shapes[0].tolist() if count else [0] * self.ndim))
         if 0 in shape:

@@ -147,7 +147,7 @@ def checked_batch(
             raise OperatorError(f"ExternalSource expected data with {ndim} dimensions and got {batch.ndim} dimensions")
         if layout and len(layout) != batch.ndim:
             raise OperatorError(f"The layout '{layout}' cannot describe {batch.ndim}-dimensional data")
-    if copy:
+    if copy and len(batch):
         batch = _copied(batch)
     return batch.replaced(layout=layout) if layout is not None else batch
 

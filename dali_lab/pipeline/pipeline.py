@@ -151,8 +151,9 @@ class Pipeline(PipelineReport, PipelineFiles):
         cache_epochs: int | None = None,
         cache_checksum: bool = False,
     ) -> None:
-        self._settings = make_settings({k: v for k, v in locals().items() if k not in ("self", "__class__")})
-        self._for_serialization = num_threads is not None and self._settings.num_threads is None
+        given = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
+        self._for_serialization = isinstance(num_threads, int) and num_threads < 1
+        self._settings = make_settings({**given, "num_threads": None} if self._for_serialization else given)
         self._seed = random.SystemRandom().getrandbits(31) if self._settings.seed is None else self._settings.seed
         self._recorder = self._make_recorder()
         self._outputs_traced: tuple[DataNode, ...] | None = None

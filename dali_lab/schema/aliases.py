@@ -123,6 +123,12 @@ def _reason(old: str, new: str) -> str:
     return ""
 
 
+def warn_deprecated(name: str, instead: str) -> None:
+    """Say that an operator is there for old programs alone, in NVIDIA DALI's words."""
+    message = f"WARNING: `nvidia.dali.{name}` is now deprecated.\n{instead}"
+    warnings.warn(message, DeprecationWarning, stacklevel=3)
+
+
 def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
     """Say that a name has a successor, in NVIDIA DALI's words, so that filters made for them apply."""
     function = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", new).lower().replace("ops.", "fn.", 1)

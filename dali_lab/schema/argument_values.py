@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dali_lab.kernels.streams import GeneratorState
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import rows_of
-from dali_lab.model.dtypes import NO_TYPE, DALIDataType
+from dali_lab.model.dtypes import FLOAT, NO_TYPE, DALIDataType
 from dali_lab.model.errors import OperatorError, SampleError
 from dali_lab.schema.ports import any_of
 
@@ -94,8 +94,9 @@ class CalledSamples:
             row = self._converted(name, np.atleast_1d(np.asarray(value)), dtype).reshape(-1)
             if row.size not in (1, length):
                 raise self.problem(
-                    f'takes 1 or {length} values. Argument "{name}" expected shape {length} but got {row.size} values,'
-                    " which can't be interpreted as the expected shape.",
+                    f'Argument "{name}" expects either a single value or a list of {length} elements. {row.size} given.'
+                    f' Argument "{name}" expected shape {length} but got {row.size} values, which can\'t be interpreted'
+                    " as the expected shape.",
                     argument=name,
                 )
             rows = np.empty((max(self.count, self.batch_size), length), dtype)
@@ -140,7 +141,10 @@ class CalledSamples:
             return data.dtype
         if wanted not in allowed:
             names = any_of(list(dict.fromkeys((data.dtype, *allowed))))
-            raise self.problem(f"gives {names} for this input, not {wanted.name}", argument="dtype")
+            message = f"gives {names} for this input, not {wanted.name}"
+            if tuple(allowed) == (FLOAT,):
+                message += ". Output data type must be same as input, FLOAT or skipped"
+            raise self.problem(message, argument="dtype")
         return wanted
 
     def problem(
@@ -218,8 +222,9 @@ class CalledSamples:
         if rows.shape[1] == 1 and length != 1:
             rows = np.broadcast_to(rows, (rows.shape[0], length))
         if rows.shape[1] != length:
-            wanted = "1 value" if length == 1 else f"1 or {length} values"
-            raise self.problem(f"takes {wanted} for each sample, got {rows.shape[1]}", argument=name)
+            wanted = "1 element" if length == 1 else f"1 or {length} elements"
+            message = f"Argument {name} for sample 0 is expected to have {wanted}, got: {rows.shape[1]}"
+            raise self.problem(message, argument=name)
         return np.ascontiguousarray(rows)
 
     def _frames(self, name: str, batch: Batch, dtype: npt.DTypeLike) -> list[npt.NDArray[Any]]:

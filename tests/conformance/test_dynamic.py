@@ -231,6 +231,16 @@ def test_threads_of_a_context() -> None:
         ours.set_num_threads(0)
 
 
+def test_inputs_say_how_many_samples_there_are() -> None:
+    # NVIDIA DALI 2.4 leaves batch_size aside where an input is a batch.
+    expected = described(ours.flip(images(ours)))
+    for size in (1, 3, 64):
+        assert described(ours.flip(images(ours), batch_size=size)) == expected
+    assert ours.flip(PICTURES[0], batch_size=5).batch_size == 5
+    with pytest.raises(ValueError, match="Inconsistent batch size: 3 != 2"):
+        ours.random.uniform(range=ours.batch([[0.0, 1.0]] * 2), batch_size=3)
+
+
 def test_parts_of_a_batch() -> None:
     # NVIDIA DALI 2.4 makes a batch of the first samples of these.
     for which in ([2, 0], slice(1, None), slice(None, None, 2)):

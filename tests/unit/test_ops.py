@@ -75,6 +75,15 @@ def test_old_names_warn_at_each_use() -> None:
     assert [each.filename for each in caught] == [__file__, __file__]
 
 
+def test_operators_without_a_successor_of_their_name_warn() -> None:
+    numbers = np.zeros((2, 3), np.float32)
+    with pytest.warns(DeprecationWarning, match=r"^WARNING: `nvidia\.dali\.fn\.shapes` is now deprecated\.") as caught:
+        run(lambda: fn.shapes(numbers))
+    with pytest.warns(DeprecationWarning, match=r"^WARNING: `nvidia\.dali\.ops\.Shapes` is now deprecated\.") as made:
+        run(lambda: ops.Shapes()(numbers))
+    assert {each.filename for each in (*caught, *made)} == {__file__}
+
+
 def test_old_arguments() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -14,6 +14,8 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import ROUNDING
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, flag, integer, number, register, samples
 
+_DCT_TYPE = "Unsupported DCT type: {:g}. Supported types are: 1, 2, 3, 4"
+
 
 @register
 class MFCC(Operator):
@@ -36,9 +38,19 @@ class MFCC(Operator):
     gpu_tolerance = (1e-5, "products are added to the sum one by one, and on the CPU at times together")
     arguments = (
         integer("n_mfcc", 20, "Number of coefficients; no more than there are mels.", minimum=1, important=True),
-        integer("dct_type", 2, "Type of the cosine transform, I to IV.", minimum=1, maximum=4),
+        integer(
+            "dct_type",
+            2,
+            "Type of the cosine transform, I to IV.",
+            minimum=1,
+            maximum=4,
+            refused_as=_DCT_TYPE,
+            refused_above=_DCT_TYPE,
+        ),
         flag("normalize", "Use an orthonormal basis; not for type I."),
-        integer("axis", 0, "The axis to transform.", minimum=0),
+        integer(
+            "axis", 0, "The axis to transform.", minimum=0, refused_as="Provided axis cannot be negative, got {:g}"
+        ),
         number("lifter", 0.0, "Strength of the lifter.", slider=(0.0, 100.0)),
     )
     example = ">>> fn.mfcc(fn.to_decibels(mels), n_mfcc=40, dct_type=2)"
@@ -115,6 +127,8 @@ class MFCC(Operator):
     def error_cases(cls) -> Iterable[ErrorCase]:
         mels = samples.tensors(((4, 5),))
         yield ErrorCase((mels,), {"axis": 2}, words=("axis", "2"))
+        yield ErrorCase((mels,), {"axis": -1}, words=("Provided axis cannot be negative",))
+        yield ErrorCase((mels,), {"dct_type": 10}, words=("Unsupported DCT type: 10. Supported types are: 1, 2",))
         yield ErrorCase((mels,), {"dct_type": 1, "normalize": True}, words=("normalize", "dct_type"))
         yield ErrorCase((samples.tensors(((1, 3),)),), {"dct_type": 1}, words=("dct_type", "sample 0"))
 

@@ -54,7 +54,7 @@ class PowerSpectrum(Operator):
             [data.shapes[:, :axis].prod(axis=1), data.shapes[:, axis], data.shapes[:, axis + 1 :].prod(axis=1)], axis=1
         )
         sizes = np.full(len(data), self.value("nfft")) if self.value("nfft") else shapes[:, 1]
-        call.refuse(shapes[:, 1] == 0, "the axis is empty", argument="axis")
+        call.refuse(sizes == 0, "the axis is empty. Could not initialize ffts plan", argument="axis")
         result_shapes = data.shapes.copy()
         result_shapes[:, axis] = sizes // 2 + 1
         out = call.allocate(result_shapes, FLOAT, data.layout)
@@ -83,10 +83,11 @@ class PowerSpectrum(Operator):
         for axis in (0, 1, 2, -1, -2):
             yield Case((blocks,), {"axis": axis}, tolerance=2e-5, reason=ROUNDING)
         yield Case((samples.tensors(((0, 6), (0, 9), (0, 6))),))
+        yield Case((samples.tensors(((6, 0), (9, 0), (3, 0))),), {"nfft": 8})
         yield Case(((blocks, "abc"),), {"axis": 1, "nfft": 16, "power": 1}, tolerance=2e-5, reason=ROUNDING)
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         rows = samples.tensors(((5, 6), (2, 3)))
         yield ErrorCase((rows,), {"axis": 2}, words=("axis", "2"))
-        yield ErrorCase((samples.tensors(((5, 0),)),), words=("empty", "sample 0"))
+        yield ErrorCase((samples.tensors(((5, 0),)),), words=("empty", "Could not initialize ffts plan", "sample 0"))

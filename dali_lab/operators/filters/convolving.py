@@ -28,7 +28,7 @@ def spatial_axes(call: Call, data: Batch) -> tuple[list[int], list[int]]:
     if len(spatial) > 3:
         raise call.problem(f"Too many dimensions, found: {len(spatial)} data axes, maximum supported is: 3.")
     if not spatial:
-        raise call.problem(f"takes 1 to 3 axes besides F and C, got {len(spatial)} (layout {data.layout!r})")
+        raise call.problem(f"No spatial axes found in the layout {data.layout!r}: takes 1 to 3 axes besides F and C")
     if spatial[-1] - spatial[0] != len(spatial) - 1 or spatial[-1] < data.ndim - 2:
         raise call.problem(
             f"the axes of layout {data.layout!r} that are filtered must follow each other."

@@ -17,6 +17,8 @@ from dali_lab.schema.ports import INTEGERS
 from dali_lab.schema.presets import flag, integers, numbers
 
 LARGEST = 31
+_WINDOW = f"Window size must be an odd integer between 3 and {LARGEST}, not {{:g}}"
+_SMOOTHING = f"Smoothing window size must be an odd integer between 1 and {LARGEST}, not {{:g}}"
 
 
 @register
@@ -50,6 +52,8 @@ class Laplacian(Operator):
             unit="px",
             minimum=3,
             maximum=LARGEST,
+            refused_as=_WINDOW,
+            refused_above=_WINDOW,
             important=True,
             slider=(None, 15, 2),
         ),
@@ -62,6 +66,8 @@ class Laplacian(Operator):
             unit="px",
             minimum=1,
             maximum=LARGEST,
+            refused_as=_SMOOTHING,
+            refused_above=_SMOOTHING,
             important=True,
             slider=(None, 15, 2),
         ),
@@ -78,7 +84,11 @@ class Laplacian(Operator):
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         if values.get("normalized_kernel") and ("scale" in values or "scale" in set(connected)):
-            raise ArgumentError("excludes 'normalized_kernel'", argument="scale", operator=cls.name)
+            raise ArgumentError(
+                "Parameter ``scale`` cannot be specified when ``normalized_kernel`` is set to True",
+                argument="scale",
+                operator=cls.name,
+            )
 
     def run(self, call: Call, data: Batch) -> Batch:
         convolve = call.kernels("convolve")
@@ -123,9 +133,11 @@ class Laplacian(Operator):
 
     def _sizes(self, call: Call, name: str, axes: int) -> npt.NDArray[np.int64]:
         sizes = call.vectors(name, axes, np.int64)
-        least = 3 if name == "window_size" else 1
-        wrong = (sizes < least) | (sizes > LARGEST) | (sizes % 2 == 0)
-        call.refuse(wrong, f"must be odd, from {least} to {LARGEST}, got {{}}", sizes, argument=name)
+        arg = self.argument_table[name]
+        outside = arg.outside(sizes)
+        wrong = sizes % 2 == 0 if outside is None else outside | (sizes % 2 == 0)
+        first = sizes[np.arange(len(sizes)), wrong.argmax(axis=1)]
+        call.refuse(wrong.any(axis=1), arg.refused_as, first, argument=name)
         return sizes
 
     @classmethod
@@ -181,11 +193,20 @@ class Laplacian(Operator):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"window_size": (4,)}, words=("window_size", "odd", "4"))
-        yield ErrorCase((samples.pictures(),), {"smoothing_size": (2,)}, words=("smoothing_size", "odd"))
-        yield ErrorCase((samples.pictures(),), {"scale": (1.0, 2.0, 3.0)}, words=("scale", "2 values"))
-        yield ErrorCase((samples.pictures(),), {"scale": 2.0, "normalized_kernel": True}, words=("scale",))
-        yield ErrorCase((samples.pictures(),), {"dtype": INT16}, words=("dtype", "INT16"))
+        yield ErrorCase((samples.pictures(),), {"window_size": (4,)}, words=(_WINDOW.format(4),))
+        yield ErrorCase((samples.pictures(),), {"window_size": (3, 33)}, words=(_WINDOW.format(33),))
+        yield ErrorCase((samples.pictures(),), {"window_size": PerSample.of(3, -1, 5)}, words=(_WINDOW.format(-1),))
+        yield ErrorCase((samples.pictures(),), {"smoothing_size": (2,)}, words=(_SMOOTHING.format(2),))
+        yield ErrorCase((samples.pictures(),), {"scale": (1.0, 2.0, 3.0)}, words=("a list of 2 elements. 3 given.",))
+        yield ErrorCase(
+            (samples.pictures(),),
+            {"scale": PerSample([np.zeros(3, np.float32)] * 3)},
+            words=("Argument scale for sample 0 is expected to have 1 or 2 elements, got: 3",),
+        )
+        yield ErrorCase(
+            (samples.pictures(),), {"scale": 2.0, "normalized_kernel": True}, words=("cannot be specified when",)
+        )
+        yield ErrorCase((samples.pictures(),), {"dtype": INT16}, words=("INT16", "same as input, FLOAT or skipped"))
 
 
 def _windows(lengths: npt.NDArray[np.int64], axis: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import UINT8
+from dali_lab.model.dtypes import NO_TYPE
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, DaliLabError, OperatorError, SampleError
 from dali_lab.model.extras import importing
 from dali_lab.model.incoming import incoming_batch
@@ -92,7 +92,7 @@ class FunctionOperator(Operator):
             else:
                 columns = self._one_by_one(call, samples)
         if not columns and call.lost:
-            return tuple(Batch.empty(UINT8) for _ in range(self.output_count(self.values)))
+            return tuple(Batch.empty(NO_TYPE) for _ in range(self.output_count(self.values)))
         return self._batches(columns, call.count, self.value("output_layouts") or ())
 
     def _one_by_one(self, call: Call, samples: Sequence[Sequence[Any]]) -> list[list[Any]]:

@@ -19,7 +19,7 @@ from tests.together import with_each
 HUGE = 9223372036854775296
 WRONG: list[tuple[str, Any]] = [
     ("num_threads", HUGE),
-    ("num_threads", 0),
+    ("num_threads", 1 << 13),
     ("num_threads", "4"),
     ("num_threads", 1.5),
     ("num_threads", True),

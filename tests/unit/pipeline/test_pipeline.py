@@ -196,7 +196,7 @@ def test_pipeline_def_sorts_arguments() -> None:
     [
         ({"batch_size": 0}, "batch_size"),
         ({"batch_size": 2.5}, "batch_size"),
-        ({"num_threads": -3}, "num_threads"),
+        ({"num_threads": 2.5}, "num_threads"),
         ({"prefetch_queue_depth": 0}, "prefetch_queue_depth"),
         ({"prefetch_queue_depth": {"cpu": 2}}, "cpu_size"),
         ({"prefetch_queue_depth": {"cpu_size": 2, "gpu_size": 2}, "exec_async": False}, "exec_async"),
@@ -372,14 +372,27 @@ def test_descriptions_of_more_outputs_than_there_are_cannot_be_written() -> None
         pipeline.serialize()
 
 
-def test_a_pipeline_without_threads_can_be_serialized_alone() -> None:
-    pipeline = Pipeline(batch_size=1, num_threads=-1, device_id=None)
+@pytest.mark.parametrize("threads", [0, -1, -5])
+def test_a_pipeline_without_threads_can_be_serialized_alone(threads: int) -> None:
+    pipeline = Pipeline(batch_size=1, num_threads=threads, device_id=None)
     with pipeline:
         pipeline.set_outputs(fn.random.uniform(range=(0.0, 1.0)))
     text = pipeline.serialize()
     with pytest.raises(ValueError, match="Pipeline created with `num_threads` < 1 can only be used for serialization"):
         pipeline.run()
     assert Pipeline.deserialize(text, num_threads=2).run()
+
+
+def test_batches_without_samples_have_no_type() -> None:
+    pipeline = Pipeline(batch_size=2, num_threads=1, device_id=None)
+    with pipeline:
+        numbers = fn.external_source(name="numbers")
+        pipeline.set_outputs(numbers, numbers + 1, fn.cast(numbers, dtype=types.FLOAT))
+    for given in ([], [np.zeros((2, 3), np.int16)], []):
+        pipeline.feed_input("numbers", given)
+        for output, dtype in zip(pipeline.run(), (types.INT16, types.INT32, types.FLOAT), strict=True):
+            assert (len(output), output.dtype) == (len(given), dtype if given else types.NO_TYPE)
+            assert output.as_array().shape[0] == len(given)
 
 
 def test_unused_outputs_of_a_source_are_a_warning() -> None:
