@@ -171,8 +171,7 @@ class Delivery:
             progress.end()
             self._tell_rest(evaluation)
             self._tell_not_computed(evaluation)
-            if self._unchanged:
-                self._tell(PreviewUnchanged(self._run, self._unchanged))
+            self._tell_unchanged()
         except Cancelled:
             status = self._token.reason or "cancelled"
         except Exception as error:  # reported to the client, which would wait for the end otherwise
@@ -183,8 +182,13 @@ class Delivery:
         self._tell(DoneEvent(self._run, status, round(seconds * 1000, 1), seed, self._iteration, failure))
 
     def _tell_computed(self, evaluation: Evaluation) -> None:
-        """Send the nodes that have results by now and were not sent yet."""
-        self._tell_fresh([self._fresh_node(name, result, evaluation) for name, result in self._untold(evaluation)])
+        """Send the nodes that have results by now and were not sent yet, with their pictures in focus.
+
+        Pictures in focus that came at the end alone would stand beside newer ones for as long as the other nodes take.
+        """
+        nodes = [self._fresh_node(name, result, evaluation) for name, result in self._untold(evaluation)]
+        self._tell_unchanged()
+        self._tell_fresh([*nodes, *self._fresh_focus(evaluation)])
 
     def _tell_rest(self, evaluation: Evaluation) -> None:
         """Send all that was not sent yet: the last node first, as the others' pictures would slow it down."""
@@ -195,7 +199,13 @@ class Delivery:
             last = []
             time.sleep(_HEAD_START)
         nodes = [self._fresh_node(name, result, evaluation) for name, result in untold]
-        self._tell_fresh([*nodes, *last, *self._fresh_focus(evaluation)])
+        self._tell_fresh([*nodes, *last, *self._fresh_focus(evaluation, whole=True)])
+
+    def _tell_unchanged(self) -> None:
+        """Name the nodes of which the client has the results."""
+        if self._unchanged:
+            self._tell(PreviewUnchanged(self._run, self._unchanged))
+            self._unchanged = {}
 
     def _untold(self, evaluation: Evaluation) -> list[tuple[str, NodeResult]]:
         """The nodes that have results which the client lacks, from now on taken for sent."""
@@ -244,6 +254,9 @@ class Delivery:
             failure = self._failure(result) if result.failures else None
             self._tell(NodeEvent(self._run, name, _milliseconds(result), cached, outputs, failure), buffers)
             self._delivered.nodes[name] = self._signature(result, evaluation)
+            # Of other samples than before, the client has discarded the pictures in focus.
+            for tap in [tap for tap in self._delivered.focus if tap[0] == name]:
+                del self._delivered.focus[tap]
 
         rendering = [
             self._rendering(result, index, evaluation, kinds[index] if index < len(kinds) else "any", self._thumb)
@@ -310,8 +323,8 @@ class Delivery:
             self._tell(NodeEvent(self._run, name, None, False, [], failed, skipped))
             self._delivered.nodes[name] = told
 
-    def _fresh_focus(self, evaluation: Evaluation) -> list[_Fresh]:
-        """The outputs in focus that have other pictures than the client."""
+    def _fresh_focus(self, evaluation: Evaluation, *, whole: bool = False) -> list[_Fresh]:
+        """The outputs in focus that have other pictures than the client; `whole` once nothing more is computed."""
         fresh: list[_Fresh] = []
         delivered = self._delivered.focus
         for tap in delivered.keys() - set(self._focus):
@@ -320,14 +333,15 @@ class Delivery:
             at = self._instances.edge(node, output)
             result = evaluation.results.get(at.node)
             if result is None or at.output >= len(result.outputs):
-                # The client has discarded the pictures of a node that is off.
-                delivered.pop((node, output), None)
+                if whole:  # the client has discarded the pictures of a node that is off
+                    delivered.pop((node, output), None)
                 continue
             over = self._overlays(evaluation, at)
             seen = tuple((item.kind, item.edge, evaluation.results[item.edge.node].key) for item in over)
             signature = (result.key, evaluation.samples, self._focus_size, seen)
             if delivered.get((node, output)) == signature:
-                self._tell(FocusEvent(self._run, node, output, [], unchanged=True))
+                if whole:
+                    self._tell(FocusEvent(self._run, node, output, [], unchanged=True))
                 continue
 
             def tell(

@@ -40,6 +40,7 @@ import { Inspector } from './Inspector';
 import { LinkTip } from './LinkTip';
 import { Notices } from './Notices';
 import { OverlayContext } from './overlay';
+import { useOutdated } from './Outdated';
 import { Palette } from './Palette';
 import { QuickSearch } from './QuickSearch';
 import { StartCard } from './StartCard';
@@ -88,6 +89,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
   const theme = useValue(editor.view, ({ theme }) => theme);
   const settled = useValue(editor.opening.settled);
   const connection = useValue(editor.connection.state, ({ status }) => status);
+  const outdated = useOutdated(useValue(editor.jobs, ({ lastRun }) => lastRun?.run));
   const height = useValue(trayHeight);
   const empty = useValue(
     editor.document,
@@ -210,6 +212,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
         data-ready={ready}
         data-settled={settled}
         data-connection={connection}
+        data-outdated={outdated}
         data-lm-suppress-shortcuts="true"
         data-jp-suppress-context-menu="true"
         onKeyDown={onKeyDown}

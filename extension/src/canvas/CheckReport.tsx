@@ -7,6 +7,7 @@ import type { CheckDone, CheckFinding, CheckKind } from '../core/protocol';
 import { timeLeft } from '../core/values';
 import { useEditor, useValue } from './context';
 import { Button } from './controls/buttons';
+import { Outdated } from './Outdated';
 import './CheckReport.css';
 
 export function CheckReport({ reader }: { reader: string }) {
@@ -45,6 +46,7 @@ export function CheckReport({ reader }: { reader: string }) {
           </Button>
         </>
       )}
+      {!check && lastCheck && <Outdated run={lastCheck.run} />}
       {!check && lastCheck && <Findings check={lastCheck} reader={reader} />}
     </div>
   );

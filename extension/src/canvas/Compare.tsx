@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import type { GraphDocument } from '../core/document';
 import { pictureOf, releasePictures, type Picture } from '../core/pictures';
 import type { OutputResult } from '../core/previews';
+import type { BatchState } from '../core/state';
 import { useEditor, useResult, useValue } from './context';
 import { useSplit } from '../pictures/useSplit';
 import { Choice } from './controls/fields';
@@ -16,14 +17,15 @@ interface FiguresProperties {
   over: (Picture | null)[];
   words: [string, string];
   output: OutputResult | undefined;
+  stale: boolean;
 }
 
-function Figures({ under, over, words, output }: FiguresProperties) {
+function Figures({ under, over, words, output, stale }: FiguresProperties) {
   const slider = useSplit();
   return (
     <>
       {over.map((picture, sample) => (
-        <figure key={sample} className="sample stack">
+        <figure key={sample} className={`sample stack ${stale ? 'stale' : ''}`}>
           <div
             className="compare"
             aria-label={t('%1 and %2, sample %3', words[0], words[1], sample + 1)}
@@ -50,17 +52,33 @@ export function Compare({ id, index }: { id: string; index: number }) {
   const reference = beforeFocus(editor.history.document, id);
   const after = useFocus({ node: id, output: index });
   const before = useFocus(reference);
-  const output = useResult(id)?.outputs[index];
+  const result = useResult(id);
+  const output = result?.outputs[index];
   const source = useResult(reference?.node ?? '')?.outputs[reference?.output ?? 0];
+  // While a new folder or batch is computed, one of the two is still of the samples before.
+  const same = (sample: number): boolean => source?.files?.[sample] === output?.files?.[sample];
   return (
     <Figures
-      under={bestPictures(before, source)}
+      under={bestPictures(before, source).map((picture, sample) => (same(sample) ? picture : null))}
       over={bestPictures(after, output)}
       words={[reference?.node ?? '', id]}
       output={output}
+      stale={result?.stale ?? false}
     />
   );
 }
+
+/** Pictures, and what they are of. */
+interface Found {
+  pictures: (Picture | null)[];
+  document?: GraphDocument;
+  id?: string;
+  index?: number;
+  iteration?: number;
+  pins?: BatchState['pins'];
+}
+
+const NOTHING: Found = { pictures: [] };
 
 /** The pictures of a node in another version of the graph, on the same samples. */
 function useOtherVersion(document: GraphDocument, id: string, index: number): (Picture | null)[] {
@@ -69,14 +87,14 @@ function useOtherVersion(document: GraphDocument, id: string, index: number): (P
   const pins = useValue(editor.batch, (batch) => batch.pins);
   const samples = useValue(editor.batch, computed);
   const size = useValue(editor.tray, (tray) => tray.size);
-  const [pictures, setPictures] = useState<(Picture | null)[]>([]);
+  const [found, setFound] = useState<Found>(NOTHING);
   const shown = useRef<(Picture | null)[]>([]);
   useEffect(() => {
     let current = true;
-    const take = (next: (Picture | null)[]): void => {
+    const take = (pictures: (Picture | null)[]): void => {
       releasePictures(shown.current);
-      shown.current = next;
-      setPictures(next);
+      shown.current = pictures;
+      setFound({ pictures, document, id, index, iteration, pins });
     };
     if (!document.nodes[id]) {
       take([]);
@@ -111,7 +129,10 @@ function useOtherVersion(document: GraphDocument, id: string, index: number): (P
     },
     [],
   );
-  return pictures;
+  // Those of another version, node or batch are not shown in the place of these until they come.
+  const wanted = { document, id, index, iteration, pins };
+  const keys = Object.keys(wanted) as (keyof typeof wanted)[];
+  return keys.every((key) => found[key] === wanted[key]) ? found.pictures : [];
 }
 
 /** This version of the graph over an earlier one. */
@@ -120,7 +141,8 @@ export function Versions({ id, index }: { id: string; index: number }) {
   const { steps, done } = useValue(editor.history.state);
   const [chosen, setChosen] = useState(() => ({ step: 0, document: editor.history.documentAt(0) }));
   const now = useFocus({ node: id, output: index });
-  const output = useResult(id)?.outputs[index];
+  const result = useResult(id);
+  const output = result?.outputs[index];
   const earlier = useOtherVersion(chosen.document, id, index);
   const names = useMemo(
     () => [t('As opened'), ...steps.slice(0, done).map(({ label }, at) => `${at + 1}. ${label}`)],
@@ -146,6 +168,7 @@ export function Versions({ id, index }: { id: string; index: number }) {
         over={bestPictures(now, output)}
         words={[t('then'), t('now')]}
         output={output}
+        stale={result?.stale ?? false}
       />
     </>
   );

@@ -6,6 +6,7 @@ import { formatBytes, formatTime, formatValue, timeLeft } from '../core/values';
 import { useEditor, useHint, useLasting, useValue } from './context';
 import { Icon } from './icons';
 import { t, tn } from '../core/language';
+import { useOutdated } from './Outdated';
 import './StatusLine.css';
 
 export function StatusLine() {
@@ -23,6 +24,7 @@ export function StatusLine() {
   const left = run && secondsLeft(run);
   const probe = useValue(editor.jobs, ({ probe }) => probe);
   const last = useValue(editor.jobs, ({ lastRun }) => lastRun);
+  const outdated = useOutdated(last?.run);
   const failing = [...editor.previews.nodes].filter((id) => editor.previews.result(id)?.error).length;
   const errors = Math.max(failing, problems.filter(({ severity }) => severity === 'error').length);
   const warnings = problems.filter(({ severity }) => severity === 'warning').length;
@@ -96,7 +98,14 @@ export function StatusLine() {
         </span>
       ) : (
         last && (
-          <span title={t('%1 batches in %2 s', last.batches, last.seconds.toFixed(2))} data-testid="rate">
+          <span
+            className={outdated ? 'outdated' : ''}
+            title={[
+              t('%1 batches in %2 s', last.batches, last.seconds.toFixed(2)),
+              ...(outdated ? [t('The graph has changed since.')] : []),
+            ].join(' · ')}
+            data-testid="rate"
+          >
             {t('%1 images/s', Math.round(last.images_per_second).toLocaleString('en'))}
           </span>
         )

@@ -19,6 +19,13 @@ interface Shot {
   error: string | null;
 }
 
+/** Pictures, what they are of, and the last state of the graph that all of them are of. */
+interface Found {
+  what: string;
+  revision: number | null;
+  shots: Shot[];
+}
+
 /** Values worth looking at: the choices, or steps through the range; lists get one number for all their members. */
 function sweepValues(argument: ArgumentDeclaration, current: Value, steps: number): Value[] {
   if (argument.choices) return argument.choices.slice(0, steps + 2);
@@ -59,9 +66,10 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
     candidates.find(({ important }) => important) ??
     candidates[0];
   const other = candidates.find(({ name }) => name === second && name !== argument?.name);
-  const what = JSON.stringify([id, argument?.name, other?.name]);
-  const [found, setFound] = useState<{ what: string; shots: Shot[] }>({ what, shots: [] });
+  const what = JSON.stringify([id, argument?.name, other?.name, sample, iteration, pins]);
+  const [found, setFound] = useState<Found>({ what, revision: null, shots: [] });
   const shots = found.what === what ? found.shots : [];
+  const stale = found.revision !== revision;
 
   useEffect(() => {
     if (!argument) return;
@@ -103,6 +111,7 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
         // Rows that are on their way keep the place of those before: the button that has the focus stays.
         setFound((before) => ({
           what,
+          revision: whole ? revision : before.revision,
           shots: [...made, ...(whole || before.what !== what ? [] : before.shots.slice(made.length))],
         }));
       }
@@ -148,12 +157,12 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
       </div>
       {refused !== null && <p className="problem error sweep-refused">{refused}</p>}
       {refused === null && other && (
-        <ContactSheet columns={argument.name} rows={other.name} shots={shots} onTake={take} />
+        <ContactSheet columns={argument.name} rows={other.name} shots={shots} stale={stale} onTake={take} />
       )}
       {refused === null && !other && (
         <div className="sweep-strip" data-testid="sweep">
           {shots.map((shot, index) => (
-            <figure key={index} className="sample stack">
+            <figure key={index} className={`sample stack ${stale ? 'stale' : ''}`}>
               <Picture
                 shot={shot}
                 alt={t('%1 at %2', argument.name, formatValue(shot.value))}
@@ -193,11 +202,12 @@ interface SheetProperties {
   columns: string;
   rows: string;
   shots: readonly Shot[];
+  stale: boolean;
   onTake: (shot: Shot) => void;
 }
 
 /** The pictures of two arguments: a column for each value of the first, a row for each of the second. */
-function ContactSheet({ columns, rows, shots, onTake }: SheetProperties) {
+function ContactSheet({ columns, rows, shots, stale, onTake }: SheetProperties) {
   const across = new Set(shots.map(({ value }) => JSON.stringify(value))).size || 1;
   return (
     <div
@@ -221,7 +231,7 @@ function ContactSheet({ columns, rows, shots, onTake }: SheetProperties) {
         return (
           <Fragment key={index}>
             {index % across === 0 && <div className="sheet-row">{against}</div>}
-            <div className="sample">
+            <div className={`sample ${stale ? 'stale' : ''}`}>
               <Picture shot={shot} alt={`${columns} ${value}, ${rows} ${against}`} onTake={onTake} />
             </div>
           </Fragment>

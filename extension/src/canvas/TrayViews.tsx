@@ -89,7 +89,7 @@ export function Batch({
         <figure
           key={sample}
           ref={sample === reveal ? shown : undefined}
-          className="sample stack"
+          className={`sample stack ${result?.stale ? 'stale' : ''}`}
           data-sample={sample}
           onPointerEnter={() => editor.view.patch({ hoverSample: sample })}
           onPointerLeave={() => editor.view.patch({ hoverSample: null })}
@@ -195,12 +195,13 @@ export function Follow({ id, sample, count }: { id: string; sample: number; coun
     <>
       <SampleChoice sample={sample} count={count} />
       {order.map((node) => {
-        const output = editor.previews.result(node)?.outputs[0];
+        const result = editor.previews.result(node);
+        const output = result?.outputs[0];
         const picture = editor.previews.focus(node, 0)?.images[sample] ?? output?.images[sample];
         return (
           <figure
             key={node}
-            className={`sample stack followed ${node === id ? 'current' : ''}`}
+            className={`sample stack followed ${node === id ? 'current' : ''} ${result?.stale ? 'stale' : ''}`}
             onClick={() => editor.canvas?.focusNode(node)}
           >
             {picture ? (

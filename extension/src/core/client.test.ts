@@ -3,6 +3,7 @@ import { photographs, three } from '../../testing/graphs';
 import { StubSession } from '../../testing/session';
 import * as edits from './edits';
 import { Editor } from './editor';
+import { begin, outdated } from './jobs';
 import { nextProblem } from './navigation';
 import type { Request } from './protocol';
 
@@ -322,6 +323,73 @@ describe('previews', () => {
     expect(editor.previews.result('rotate')?.outputs[0]?.images[0]).not.toBeNull();
     expect(editor.known({ node: 'rotate', output: 0 })).toBeUndefined();
     expect(released).toEqual([]);
+  });
+
+  describe('of other samples', () => {
+    const picture = { buffer: 0, mime: 'image/png', width: 2, height: 2 };
+    const give = (node: string, file: string): void => {
+      const run = session.last('preview')['run'];
+      const facts = { kind: 'image', dtype: 'UINT8', layout: 'HWC', shapes: [[2, 2, 3]], batch: 8 };
+      const outputs = [{ ...facts, images: [picture], files: [file], labels: [null] }];
+      session.event('preview.node', { run, node, time_ms: 1, outputs }, [new ArrayBuffer(4)]);
+    };
+    const focus = (node: string): void => {
+      const run = session.last('preview')['run'];
+      session.event('preview.focus', { run, node, output: 0, images: [picture] }, [new ArrayBuffer(4)]);
+    };
+
+    beforeEach(() => {
+      for (const node of ['reader', 'decode', 'rotate']) give(node, 'cat.jpg');
+      focus('reader');
+      focus('decode');
+      done();
+      editor.previews.ask();
+    });
+
+    it('shows no large picture of the ones before, and greys the nodes that still have those', () => {
+      give('reader', 'dog.jpg');
+      expect(editor.previews.focus('reader', 0)).toBeUndefined();
+      expect(editor.previews.result('reader')?.stale).toBe(false);
+      // Pictures and names of this one still belong together.
+      expect(editor.previews.focus('decode', 0)).toBeDefined();
+      expect(editor.previews.result('decode')).toMatchObject({
+        stale: true,
+        outputs: [{ files: ['cat.jpg'] }],
+      });
+      const run = session.last('preview')['run'];
+      session.event('preview.unchanged', { run, nodes: { rotate: 1 } });
+      give('decode', 'dog.jpg');
+      expect(editor.previews.focus('decode', 0)).toBeUndefined();
+      for (const node of ['decode', 'rotate']) expect(editor.previews.result(node)?.stale).toBe(false);
+    });
+
+    it('keeps the large pictures of the same samples until others come', () => {
+      give('decode', 'cat.jpg');
+      expect(editor.previews.focus('decode', 0)).toBeDefined();
+      expect(editor.previews.result('rotate')?.stale).toBe(false);
+    });
+
+    it('greys what a preview that was stopped did not reach', () => {
+      give('reader', 'cat.jpg');
+      session.event('preview.done', {
+        run: session.last('preview')['run'],
+        status: 'cancelled',
+        total_ms: 1,
+      });
+      expect(['reader', 'decode'].map((node) => editor.previews.result(node)?.stale)).toEqual([false, true]);
+    });
+  });
+
+  it('tells work about another graph from work about this one', async () => {
+    await begin(editor, 'check', { state: { done: 0, total: 0, rate: 0, left: 0 }, failed: '' });
+    const run = editor.jobs.get().check?.run;
+    expect(outdated(editor, run)).toBe(false);
+    setAngle(7);
+    expect(outdated(editor, run)).toBe(true);
+    editor.history.undo();
+    expect(outdated(editor, run)).toBe(false);
+    editor.edit('move', (document) => edits.moveNodes(document, { rotate: { x: 5, y: 5 } }));
+    expect(outdated(editor, run)).toBe(false);
   });
 
   it('ignores events of other runs and drops nodes that are gone', () => {

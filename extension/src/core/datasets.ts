@@ -71,6 +71,7 @@ export function startDistribution(
 }
 
 export interface Distribution {
+  run: number;
   node: string;
   output: number;
   samples: number;

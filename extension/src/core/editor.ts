@@ -115,6 +115,8 @@ export class Editor {
   readonly people = new Observable<readonly Person[]>([]);
   /** Graphs that gave way to others before they were saved, the latest first. */
   kept: Observable<readonly Kept[]> = new Observable<readonly Kept[]>([]);
+  /** The graph that each piece of work was begun with, by its run. */
+  readonly worked = new Map<number, GraphDocument>();
   readonly jobs = new Slice<JobState>({
     run: null,
     lastRun: null,
@@ -338,7 +340,8 @@ export class Editor {
     this.batch.patch({ iteration: 0, pins: null });
     for (const job of ['run', 'check', 'distribution'] as const) end(this, job);
     const none = { run: null, check: null, distribution: null };
-    this.jobs.patch({ ...none, lastRun: null, lastCheck: null, lastCache: null, lastProbe: null });
+    const nothing = { lastRun: null, lastCheck: null, lastCache: null, lastProbe: null };
+    this.jobs.patch({ ...none, ...nothing, lastDistribution: null });
     this.canvas?.release();
     this.selection.set(NO_SELECTION);
     this.previews.clear();

@@ -76,6 +76,7 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
         ...(status === 'done'
           ? {
               lastDistribution: {
+                run,
                 node,
                 output,
                 samples: samples ?? 0,

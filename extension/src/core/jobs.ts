@@ -1,4 +1,5 @@
 /** Work of the session besides previews, each kind once at a time: begun and stopped. */
+import { changesMeaning, diff } from './changes';
 import type { Editor } from './editor';
 import type { Parameters } from './protocol';
 import type { JobState } from './state';
@@ -23,12 +24,20 @@ export async function begin<J extends Job>(
   const run = editor.previews.newRun();
   editor.sync.flush();
   editor.jobs.patch({ [job]: { run, ...state } });
+  editor.worked.set(run, editor.history.document);
   try {
     await editor.connection.call<Job>(job, { ...params, run });
   } catch (error) {
     editor.jobs.patch({ [job]: null });
     editor.report(error, failed);
   }
+}
+
+/** Whether the graph is another than the one that some work was about. */
+export function outdated(editor: Editor, run: number | undefined): boolean {
+  const before = run === undefined ? undefined : editor.worked.get(run);
+  const now = editor.history.document;
+  return before !== undefined && before !== now && changesMeaning(diff(before, now), before);
 }
 
 export function end(editor: Editor, job: Job): void {

@@ -56,6 +56,13 @@ export interface PreviewStatus {
 
 const PATIENCE_MS = 1500;
 
+/** Whether two results of a node are of the same files, as far as they have names. */
+function sameSamples(before: readonly OutputResult[], after: readonly OutputResult[]): boolean {
+  const names = (outputs: readonly OutputResult[]): string =>
+    JSON.stringify(outputs.map(({ files, labels }) => [files ?? null, labels ?? null]));
+  return names(before) === names(after);
+}
+
 export class Previews {
   readonly status = new Observable<PreviewStatus>({
     running: false,
@@ -201,7 +208,8 @@ export class Previews {
     const left = event.error ?? (event.skipped?.off ? null : event.skipped);
     const kept = outputs.length === 0 && left ? (old?.outputs ?? []) : outputs;
     if (old && kept !== old.outputs) this.releaseOutputs(old.outputs);
-    if (event.skipped?.off) this.forgetFocus(event.node);
+    const others = old !== undefined && kept === outputs && !sameSamples(old.outputs, outputs);
+    if (event.skipped?.off || others) this.forgetFocus(event.node);
     this.put(event.node, {
       outputs: kept,
       time: event.time_ms,
@@ -210,6 +218,14 @@ export class Previews {
       skipped: event.skipped ?? null,
       stale: kept !== outputs,
     });
+    if (others) this.outdate();
+  }
+
+  /** Greys the results of other samples, or of another graph, that are to be replaced. */
+  private outdate(): void {
+    for (const [node, result] of this.results) {
+      if (!this.seen.has(node) && !result.stale) this.put(node, { ...result, stale: true });
+    }
   }
 
   /** The large pictures of a node that has none any more. */
@@ -246,7 +262,7 @@ export class Previews {
         this.results.delete(node);
         this.tell(node);
       }
-    }
+    } else this.outdate();
     this.status.update((status) => ({
       running: this.wanted,
       progress: null,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dali_lab.studio.preview import delivery
+from dali_lab.studio.preview.computation import BatchComputation
 from dali_lab.studio.protocol.connections import Notice
 from dali_lab.studio.session import Session
 from tests.programs import LIMIT
@@ -137,3 +138,53 @@ def test_the_last_node_comes_first(
     assert told == ["again", "decode", "flip"]
     assert editor.event("preview.focus", timeout=LIMIT)["images"]
     assert editor.finish(run)[""]["status"] == "done"
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Holds up the computation of nodes named ``late`` until it is set."""
+    go, compute = threading.Event(), BatchComputation.compute
+
+    def held_up(computation: BatchComputation, keys: Any, *rest: Any) -> Any:
+        assert "late" not in keys or go.wait(LIMIT)
+        return compute(computation, keys, *rest)
+
+    monkeypatch.setattr(BatchComputation, "compute", held_up)
+    yield go
+    go.set()
+
+
+def test_pictures_in_focus_come_with_their_node(
+    folder: Path, open_session: Callable[..., Session], held: threading.Event
+) -> None:
+    """Large pictures of the batch before would stand beside the names of this one while later nodes are computed."""
+    session = open_session(document(folder, late={"op": "flip", "inputs": ["decode"]}))
+    editor = Client(session)
+    run = editor.start(focus=[{"node": "decode", "output": 0}])
+    assert len(editor.event("preview.focus", timeout=LIMIT)["images"]) == 4
+    held.set()
+    assert editor.finish(run)["focus decode"]["unchanged"]
+
+
+def test_a_node_that_has_not_changed_is_named_before_later_ones_are_computed(
+    folder: Path, open_session: Callable[..., Session], held: threading.Event
+) -> None:
+    session = open_session(document(folder))
+    editor = Client(session)
+    editor.preview()
+    editor.call("edit", changes={"nodes": {"late": {"op": "flip", "inputs": ["decode"]}}})
+    run = editor.start()
+    assert set(editor.event("preview.unchanged", timeout=LIMIT)["nodes"]) == {"reader", "decode"}
+    held.set()
+    assert editor.finish(run)["late"]["outputs"]
+
+
+def test_pictures_in_focus_come_again_where_a_preview_ended_before_them(
+    folder: Path, open_session: Callable[..., Session]
+) -> None:
+    """An editor has discarded those of the samples before once it hears of a node's new ones."""
+    session = open_session(document(folder))
+    editor, focus = Client(session), [{"node": "decode", "output": 0}]
+    assert editor.preview(focus=focus)["focus decode"]["images"]
+    assert editor.preview(iteration=1)["decode"]["outputs"]
+    assert editor.preview(focus=focus)["focus decode"]["images"]

@@ -8,6 +8,7 @@ import { secondsLeft } from '../../core/runs';
 import { asNumber, formatNumber, timeLeft } from '../../core/values';
 import { useEditor, useValue } from '../context';
 import { Button } from '../controls/buttons';
+import { Outdated } from '../Outdated';
 import './Numbers.css';
 
 const COUNTS = [100, 1000, 10000];
@@ -59,6 +60,7 @@ export function Numbers({ id, output }: { id: string; output: number }) {
             {found.failed > 0 && ` · ${tn('%1 failed', '%1 failed', found.failed)}`}
           </span>
         )}
+        {found && !distribution && <Outdated run={found.run} />}
         {!found && !distribution && (
           <span className="muted hint">
             {t('Runs the graph up to this node and shows how its sizes, means, draws or labels are spread.')}
