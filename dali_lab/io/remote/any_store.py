@@ -53,8 +53,10 @@ class AnyStore:
         )
         return Info(size, f"{tag} {size}")
 
-    def small(self, keys: Sequence[str], slots: Semaphore) -> Iterator[tuple[int, tuple[memoryview, Info] | None]]:
-        return ((index, None) for index in range(len(keys)))
+    def small(
+        self, wanted: Sequence[tuple[str, int, int]], slots: Semaphore
+    ) -> Iterator[tuple[int, tuple[memoryview, Info] | None]]:
+        return ((index, None) for index in range(len(wanted)))
 
     def get(self, key: str, start: int, count: int, unless: str = "") -> tuple[memoryview, Info]:
         def read() -> tuple[memoryview, Info]:
@@ -64,9 +66,12 @@ class AnyStore:
                 raise Unchanged
             if not count:
                 return memoryview(b""), info
-            if count < 0:
-                return memoryview(self._system.cat_file(path)), info
-            return memoryview(self._system.cat_file(path, start=start, end=min(start + count, info.size))), info
+            end = info.size if count < 0 else min(start + count, info.size)
+            part = {} if count < 0 else {"start": start, "end": end}
+            data = memoryview(self._system.cat_file(path, **part))
+            if end >= 0 and data.nbytes != end - start:
+                raise StoreError(Kind.PASSING, f"the server sent {data.nbytes:,} bytes instead of {end - start:,}")
+            return data, info
 
         data, info = self._tried(read)
         return data, (Info(data.nbytes, info.version) if info.size < 0 and count < 0 else info)

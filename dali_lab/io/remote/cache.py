@@ -93,15 +93,17 @@ def _entry(
     ).hexdigest()
     path = folder() / name[:2] / name
     kept = _kept(path)
-    if kept is not None and known is not None and kept[1] == known:
-        return kept
+    if known is not None:
+        if kept is not None and kept[1] == known:
+            return kept
+        kept = None
     try:
         unless = kept[1].version if kept is not None else ""
         data, info = tried(url, lambda store, key: store.get(key, start, count, unless), stopped)
     except Unchanged:
         assert kept is not None
         return kept
-    if data.nbytes <= most // 4:
+    if data.nbytes <= most // 4 and known in (None, info):
         _keep(path, data, info, most)
     return data, info
 

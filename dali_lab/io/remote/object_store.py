@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from dali_lab.io.remote.small_objects import SmallObjects
-from dali_lab.io.remote.store import Found, Info, Kind, StoreError, Unchanged
+from dali_lab.io.remote.store import Found, Info, Kind, StoreError, Unchanged, is_page
 
 T = TypeVar("T")
 
@@ -63,8 +63,8 @@ class ObjectStore:
     def __init__(self, scheme: str, bucket: str, timeout: float) -> None:
         self._scheme, self._bucket, self._timeout = scheme, bucket, timeout
         self._signed = True
-        # A whole file of a web server is asked for as a range: only answers to ranges tell whether they are whole.
-        self._as_range = scheme in ("http", "https")
+        # A whole file is asked for as a range: only answers to ranges tell whether they are whole.
+        self._as_range = True
         self._small: SmallObjects | None = None
         self._store = self._open()
 
@@ -99,9 +99,13 @@ class ObjectStore:
     def renew(self) -> None:
         self._store = self._open()
 
-    def small(self, keys: Sequence[str], slots: Semaphore) -> Iterator[tuple[int, tuple[memoryview, Info] | None]]:
+    def small(
+        self, wanted: Sequence[tuple[str, int, int]], slots: Semaphore
+    ) -> Iterator[tuple[int, tuple[memoryview, Info] | None]]:
         _check_process()
-        return ((index, None) for index in range(len(keys))) if self._small is None else self._small.read(keys, slots)
+        if self._small is None:
+            return ((index, None) for index in range(len(wanted)))
+        return self._small.read(wanted, slots)
 
     def info(self, key: str) -> Info:
         import obstore
@@ -125,34 +129,60 @@ class ObjectStore:
             info = _info(result.meta)
             if unless and info.version == unless:
                 raise Unchanged
+            self._check_encoding(key, result.attributes.get("Content-Encoding") or "")
             if count < 0 and info.size > _WHOLE:
                 return memoryview(b""), info
             data = memoryview(result.bytes())
             wanted = info.size if count < 0 else min(count, info.size - start)
-            if result.range[0] != start or data.nbytes != wanted:
-                raise StoreError(Kind.PASSING, f"{self._place} sent {data.nbytes:,} bytes instead of {wanted:,}")
+            if result.range[0] != start:
+                raise self._short(data.nbytes, wanted)
+            self._check_content(key, start, data, wanted)
             return data, info
 
-        def read_plain() -> tuple[memoryview, Info]:
+        def read_plain(size: int) -> tuple[memoryview, Info]:
+            """The whole object by an answer that does not tell whether it is whole."""
             options.pop("range", None)
-            return read()
+            data, info = self._tried(read)
+            if info.size != size:
+                raise self._short(info.size, size)
+            return data, info
 
         if not count:
             return memoryview(b""), self.info(key)
         try:
-            data, info = self._tried(read)
+            data, info = self._tried(read, "if_none_match" in options)
         except _NoRangesError:
             if not as_range:
                 return self._without_ranges(key, start, count)
+            data, info = read_plain(self.info(key).size)
             self._as_range = False
-            data, info = self._tried(read_plain)
         except StoreError as error:
             if not as_range or error.kind is not Kind.CHANGED:
                 raise
-            data, info = self._tried(read_plain)  # an empty file has no range
+            data, info = read_plain(0)  # an empty file has no range
         if count < 0 and info.size > _WHOLE:
             return self._in_pieces(key, info), info
         return data, info
+
+    def _short(self, count: int, wanted: int) -> StoreError:
+        return StoreError(Kind.PASSING, f"{self._place} sent {count:,} bytes instead of {wanted:,}")
+
+    def _check_content(self, key: str, start: int, data: memoryview, wanted: int) -> None:
+        """Refuse an answer that is not what was asked for."""
+        if data.nbytes != wanted:
+            raise self._short(data.nbytes, wanted)
+        if not start and is_page(data) and not key.lower().endswith(("html", "htm")):
+            raise StoreError(
+                Kind.PASSING,
+                f"{self._place} sent a web page instead of the file: a page to sign in at may stand between",
+            )
+
+    def _check_encoding(self, key: str, encoding: str) -> None:
+        """Refuse content that is compressed on its way, unless the file itself is what was compressed."""
+        if encoding.lower() not in ("", "identity", "aws-chunked") and not key.lower().endswith(("gz", "br", "zst")):
+            raise StoreError(
+                Kind.WRONG, f"{self._place} sends it compressed (Content-Encoding: {encoding}): have it sent as it is"
+            )
 
     def _check(self, key: str, folder: bool = False) -> None:
         """Refuse keys that the library takes for others."""
@@ -206,8 +236,7 @@ class ObjectStore:
             if _info(result.meta) != info:
                 raise StoreError(Kind.CHANGED, "it changed while it was read")
             data = memoryview(self._tried(result.bytes))
-            if data.nbytes != end - begin:
-                raise StoreError(Kind.PASSING, f"{self._place} sent {data.nbytes:,} bytes instead of {end - begin:,}")
+            self._check_content(key, begin, data, end - begin)
             memory[begin:end] = data
         return memoryview(memory)
 
@@ -273,7 +302,7 @@ class ObjectStore:
         address = f"{self._scheme}://{self._bucket}/{quote(folder)}"
         return links(page(address, self._timeout), address)
 
-    def _tried(self, work: Callable[[], T]) -> T:
+    def _tried(self, work: Callable[[], T], conditional: bool = False) -> T:
         _check_process()
         try:
             return work()
@@ -281,6 +310,8 @@ class ObjectStore:
             raise
         except Exception as error:
             explained = self._explained(error)
+        if isinstance(explained, Unchanged) and not conditional:
+            explained = StoreError(Kind.PASSING, f"{self._place} sent no content (status 304)")
         raise explained  # not within the handler: what the library says may have secrets in it
 
     def _explained(self, error: Exception) -> Exception:

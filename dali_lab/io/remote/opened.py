@@ -104,6 +104,6 @@ class RemoteFile(io.RawIOBase):
 
     def _fetch(self, start: int, count: int) -> memoryview:
         data, info = cache.fetch(self._url, start, count, self.info, lambda: self.closed)
-        if info.version != self.info.version or len(data) != count:
+        if info != self.info or len(data) != count:
             raise StoreError(Kind.CHANGED, "it was replaced or changed while it was read")
         return data

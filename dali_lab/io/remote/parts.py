@@ -162,11 +162,11 @@ class FileParts:
         return [result[index] for index in range(len(parts))]
 
     def _works(self, sent: Sequence[_Request]) -> list[Callable[[], None]]:
-        """The work of threads: whole objects in groups, all else one by one."""
+        """The work of threads: requests to stores in groups, all else one by one."""
         works: list[Callable[[], None]] = []
         together = []
         for request in sent:
-            if request.count == WHOLE and not cache.limit() and is_remote(self._names[request.file]):
+            if not cache.limit() and is_remote(self._names[request.file]):
                 together.append(request)
             else:
                 works.append(functools.partial(self._fulfil, request))
@@ -174,17 +174,17 @@ class FileParts:
         return works + [functools.partial(self._fulfil_together, group) for group in groups]
 
     def _fulfil_together(self, group: Sequence[_Request]) -> None:
-        """Read small objects; each that takes more goes to a thread of its own."""
+        """Read small objects and parts; each that takes more goes to a thread of its own."""
         wanted = [request for request in group if request.result is None and not self._closed]
         for request in wanted:
             request.begun = True
         left = set(group)
         with contextlib.suppress(Exception):  # it is found again, and explained, for each that is left
-            for index, found in small([self._names[request.file] for request in wanted]):
+            for index, found in small([(self._names[each.file], each.start, each.count) for each in wanted]):
                 request = wanted[index]
                 left.discard(request)
                 known = None if self._known is None else self._known[request.file]
-                if found is None or (known is not None and found[1].version != known.version):
+                if found is None or known not in (None, found[1]):
                     begin([functools.partial(self._fulfil, request)], urgent=True)
                 else:
                     request.finish(found[0])
@@ -208,7 +208,7 @@ class FileParts:
         if not is_remote(name):
             return _local(canonical(name), start, count)
         data, info = cache.fetch(name, start, count, known, lambda: self._closed)
-        if known is not None and info.version != known.version:
+        if known not in (None, info):
             raise StoreError(Kind.CHANGED, "it was replaced or changed after the reader had opened it")
         return data
 

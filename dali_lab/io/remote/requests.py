@@ -132,17 +132,23 @@ def _need(package: str) -> None:
         raise StoreError(Kind.WRONG, error.message) from None
 
 
-def small(urls: Sequence[str]) -> Iterator[tuple[int, tuple[memoryview, Info] | None]]:
-    """Whole objects, requested together, and what they are, each with the index of its URL, as they come.
+def small(wanted: Sequence[tuple[str, int, int]]) -> Iterator[tuple[int, tuple[memoryview, Info] | None]]:
+    """Small objects and parts, requested together, and what the objects are, each with its index, as they come.
 
     `None` stands for one that takes a request of its own.
+
+    Parameters
+    ----------
+    wanted
+        URL, start and count of each, as of :meth:`Store.get`.
     """
     first = 0
-    for store, group in itertools.groupby(map(store_of, urls), operator.itemgetter(0)):
-        keys = [key for _, key in group]
-        for index, found in store.small(keys, _process().slots):
+    located = ((*store_of(url), start, count) for url, start, count in wanted)
+    for store, group in itertools.groupby(located, operator.itemgetter(0)):
+        ranges = [(key, start, count) for _, key, start, count in group]
+        for index, found in store.small(ranges, _process().slots):
             yield first + index, found
-        first += len(keys)
+        first += len(ranges)
 
 
 def tried(url: str, work: Callable[[Store, str], T], stopped: Callable[[], bool] = bool) -> T:

@@ -67,6 +67,11 @@ class Info(NamedTuple):
     version: str
 
 
+def is_page(data: memoryview) -> bool:
+    """Whether an answer is a web page, such as one to sign in at, which networks send instead of any file."""
+    return bytes(data[:32]).lstrip().lower().startswith((b"<!doctype html", b"<html"))
+
+
 class Found(NamedTuple):
     """An entry of a listing.
 
@@ -95,13 +100,17 @@ class Store(Protocol):
         """Size and version of an object."""
         ...
 
-    def small(self, keys: Sequence[str], slots: Semaphore) -> Iterator[tuple[int, tuple[memoryview, Info] | None]]:
-        """Whole objects, requested together, and what they are, each with the index of its key, as they come.
+    def small(
+        self, wanted: Sequence[tuple[str, int, int]], slots: Semaphore
+    ) -> Iterator[tuple[int, tuple[memoryview, Info] | None]]:
+        """Small objects and parts, requested together, and what the objects are, each with its index, as they come.
 
         `None` stands for one that is left to :meth:`get`.
 
         Parameters
         ----------
+        wanted
+            Key, start and count of each, as of :meth:`get`.
         slots
             One is held for each request.
         """
