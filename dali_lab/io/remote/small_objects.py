@@ -62,7 +62,7 @@ class _Transfer(NamedTuple):
 
     place: int
     start: int
-    count: int
+    size: int
     head: list[bytes]
     content: list[bytes]
 
@@ -211,7 +211,7 @@ class SmallObjects:
             return None
         start, total = transfer.start, ranges[0].rpartition(b"/")[2]
         size = int(total) if total.isdigit() else 0
-        end = size if transfer.count < 0 else min(start + transfer.count, size)
+        end = size if transfer.size < 0 else min(start + transfer.size, size)
         if ranges[0] != b"bytes %d-%d/%d" % (start, end - 1, size) or data.nbytes != end - start or is_page(data):
             return None
         return data, Info(size, tags[0].decode("ascii"))
