@@ -10,12 +10,43 @@ from dali_lab.formats.others.step import Step, constant, made, numbers, pair, pl
 from dali_lab.formats.python.layout import Piece
 from dali_lab.model import dtypes
 
+KERAS_FACTOR = '''
+class RandomFactor(layers.Layer):
+    """Distances from a center times a factor, drawn for each picture; does nothing with training=False."""
+
+    def __init__(self, low, high, center=0.0, **options):
+        super().__init__(**options)
+        self.low, self.high, self.center = low, high, center
+
+    def call(self, images, training=False):
+        if not training:
+            return images
+        factors = keras.random.uniform((keras.ops.shape(images)[0], 1, 1, 1), self.low, self.high)
+        return self.center + (images - self.center) * factors
+'''
+
+
+def _keras_factor(factor: Range, center: float, *, cut: bool) -> list[Piece]:
+    """Distances from a center times a factor; `cut` off at 0 and 255."""
+    if factor.constant:
+        offset = center * (1 - factor.low)
+        scaled = made("layers.Rescaling", plain(factor.low), *([("offset", plain(offset))] if offset else []))
+    else:
+        place = [("center", plain(center))] if center else []
+        scaled = made("RandomFactor", plain(factor.low), plain(factor.high), *place)
+    return [scaled, made("layers.ReLU", ("max_value", "255.0"))] if cut else [scaled]
+
+
+def _cut_note(library: str, *, cut: bool) -> str:
+    return "" if cut or library == "keras" else "values are cut off at 0 and 255 between contrast and brightness"
+
 
 @dataclass(frozen=True)
 class Brightness(Step):
-    """All values times a factor."""
+    """All values times a factor; `cut` off at 0 and 255 unless the same node goes on with them."""
 
     factor: Draw
+    cut: bool = True
 
     def torchvision(self) -> list[Piece]:
         return [made("v2.ColorJitter", ("brightness", pair(self.factor)))]
@@ -27,7 +58,10 @@ class Brightness(Step):
         return [made("A.RandomBrightnessContrast", nothing, ("contrast_limit", pair(gain)), ("p", "1.0"))]
 
     def keras(self) -> list[Piece]:
-        raise NoEquivalent("{} adds to the brightness, and has no factor: use brightness_shift")
+        return _keras_factor(spread(self.factor), 0.0, cut=self.cut)
+
+    def note(self, library: str) -> str:
+        return _cut_note(library, cut=self.cut)
 
 
 @dataclass(frozen=True)
@@ -46,10 +80,11 @@ class Shift(Step):
 
 @dataclass(frozen=True)
 class Contrast(Step):
-    """Distances from `center` times a factor."""
+    """Distances from `center` times a factor; `cut` off at 0 and 255 unless the same node goes on with them."""
 
     factor: Draw
     center: float
+    cut: bool = True
 
     def torchvision(self) -> list[Piece]:
         return [made("v2.ColorJitter", ("contrast", pair(self.factor)))]
@@ -72,17 +107,13 @@ class Contrast(Step):
         return isinstance(self.factor, Range) and self.factor.constant
 
     def keras(self) -> list[Piece]:
-        factor = spread(self.factor)
-        down, up = 1 - factor.low, factor.high - 1
-        if down > up + 1e-6:
-            raise NoEquivalent("{} takes factors as far above 1 as below, or further")
-        return [made("layers.RandomContrast", pair(Range(float(f"{down:.9g}"), float(f"{up:.9g}"))))]
+        return _keras_factor(spread(self.factor), self.center, cut=self.cut)
 
     def note(self, library: str) -> str:
-        if library == "albumentations" and self._exact:
-            return ""
-        mean = "the mean of each channel" if library == "keras" else "the mean of the grey picture"
-        return f"contrast turns about {mean}, in DALI about {plain(self.center)}"
+        if library == "keras" or (library == "albumentations" and self._exact):
+            return _cut_note(library, cut=self.cut)
+        about = f"contrast turns about the mean of the grey picture, in DALI about {plain(self.center)}"
+        return "; ".join(filter(None, (about, _cut_note(library, cut=self.cut))))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dali_lab.formats.exported import exported, left_out, named
+from dali_lab.formats.others.colours import KERAS_FACTOR
 from dali_lab.formats.others.draws import NoEquivalent
 from dali_lab.formats.others.geometry import COVERING
 from dali_lab.formats.others.reading import Chain, read_chain
@@ -227,7 +228,9 @@ def dumps(graph: Graph, library: Name = "torchvision", *, name: str = "transform
     body = body.strip("\n").replace("transform(image", f"{name}(image")
     seeding = [*spoken.seeding, *([""] if spoken.seeding else [])]
     top = folder_parameters(graph, chain.reader, here=here)
-    helpers = ["", *COVERING.rstrip().split("\n"), "", ""] if "covering(" in "\n".join(composed) else [""]
+    written = "\n".join(composed)
+    used = [text for call, text in (("covering(", COVERING), ("RandomFactor(", KERAS_FACTOR)) if call in written]
+    helpers = [line for text in used for line in ["", *text.rstrip().split("\n"), ""]] + [""]
     code = "\n".join([*top, *helpers, *seeding, *notes, *composed, "", "", body])
     code += '\n\n\nif __name__ == "__main__":\n    main()\n'
     return "\n".join([*_imports(code, spoken), "", ""]) + code

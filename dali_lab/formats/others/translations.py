@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from dali_lab.formats.others import colours, geometry
@@ -211,7 +212,7 @@ def _light(node: Reading) -> list[Step]:
         steps.append(colours.Brightness(node.draw("brightness", 1.0)))
     if "brightness_shift" in table and node.given("brightness_shift"):
         steps.append(colours.Shift(node.draw("brightness_shift", 0.0)))
-    return steps
+    return _at_once(steps)
 
 
 def _colour(node: Reading) -> list[Step]:
@@ -226,7 +227,17 @@ def _colour(node: Reading) -> list[Step]:
         ("contrast", 1.0, lambda draw: colours.Contrast(draw, 128.0)),
         ("brightness", 1.0, colours.Brightness),
     ]
-    return [kind(_coloured(node, name, default)) for name, default, kind in kinds if name in table and node.given(name)]
+    given = [each for each in kinds if each[0] in table and node.given(each[0])]
+    return _at_once([kind(_coloured(node, name, default)) for name, default, kind in given])
+
+
+def _at_once(steps: list[Step]) -> list[Step]:
+    """The steps of one node, which cuts values off after the last of them."""
+    inner = [
+        replace(step, cut=False) if isinstance(step, (colours.Brightness, colours.Contrast)) else step
+        for step in steps[:-1]
+    ]
+    return [*inner, *steps[-1:]]
 
 
 def _coloured(node: Reading, name: str, default: float) -> Range | Choice | Coin:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 import dali_lab
 from dali_lab import formats, types
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.studio.document.starts import first_pipeline
 from tests.benchmarks.loaders import import_torchvision
 from tests.unit.formats.test_formats import chain
 
@@ -52,15 +54,21 @@ SAME = {
     "crop": ({"crop": (20.0, 30.0)}, 0, 0),
     "rotate": ({"angle": 20.0, "keep_size": 1, "fill_value": 10.0}, 3, 3),
     "color_space_conversion": ({"image_type": types.RGB, "output_type": types.GRAY}, 1, 2),
-    "contrast": ({"contrast": 1.3}, 2, None),
-    "brightness": ({"brightness": 1.2}, 2, None),
+    "contrast": ({"contrast": 1.3}, 2, 1),
+    "brightness": ({"brightness": 1.2}, 2, 1),
+    "darker": ({"brightness": 0.7, "contrast": 1.8}, None, 1),
     "brightness_shift": ({"brightness_shift": 0.1}, 2, 2),
     "saturation": ({"saturation": 0.5}, 2, None),
     "gaussian_blur": ({"sigma": (0.8,)}, 2, 3),
     "cast": ({"dtype": types.FLOAT}, 0, 0),
     "crop_mirror_normalize": ({"crop": (40.0, 40.0), "mean": (9.0, 8.0, 7.0), "std": (2.0,)}, 1e-4, 1e-3),
 }
-OPERATORS = {"resize_shorter": "resize", "cover": "resize", "brightness_shift": "brightness"}
+OPERATORS = {
+    "resize_shorter": "resize",
+    "cover": "resize",
+    "brightness_shift": "brightness",
+    "darker": "brightness_contrast",
+}
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -85,7 +93,7 @@ def test_constants_give_the_pictures_of_dali(folder: Path, library: str, name: s
 
 @pytest.mark.parametrize("library", ["albumentations", "keras"])
 def test_random_arguments_are_drawn_for_each_picture(folder: Path, tmp_path: Path, library: str) -> None:
-    draws = {"angle": (-40.0, 40.0), "sigma": (0.4, 1.5), "contrast": (0.6, 1.4)}
+    draws = {"angle": (-40.0, 40.0), "sigma": (0.4, 1.5), "contrast": (0.6, 1.4), "brightness": (0.5, 1.3)}
     nodes = [Node(name, "random.uniform", arguments={"range": ends}) for name, ends in draws.items()]
     nodes += [
         Node("small", "resize", inputs=(Edge("picture"),), arguments={"size": (32.0, 32.0)}),
@@ -93,6 +101,7 @@ def test_random_arguments_are_drawn_for_each_picture(folder: Path, tmp_path: Pat
              connections={"angle": Edge("angle")}),
         Node("soft", "gaussian_blur", inputs=(Edge("turned"),), connections={"sigma": Edge("sigma")}),
         Node("hard", "contrast", inputs=(Edge("soft"),), connections={"contrast": Edge("contrast")}),
+        Node("light", "brightness", inputs=(Edge("hard"),), connections={"brightness": Edge("brightness")}),
     ]  # fmt: skip
     space = program(graph(folder, *nodes), library)
     assert (space["ROOT"], space["BATCH_SIZE"], space["SEED"]) == (str(folder), 2, 7)
@@ -104,6 +113,36 @@ def test_random_arguments_are_drawn_for_each_picture(folder: Path, tmp_path: Pat
     (tmp_path / "broken.png").write_bytes(b"words")
     with pytest.raises(ValueError, match=r"broken\.png"):
         space["load"](tmp_path / "broken.png")
+
+
+@pytest.mark.parametrize("library", ["torchvision", "albumentations", "keras"])
+def test_the_first_graph_of_a_new_user_is_written(folder: Path, library: str) -> None:
+    code = formats.dumps(formats.loads(json.dumps(first_pipeline(folder))), library)
+    space: dict[str, Any] = {"__name__": "program"}
+    exec(code.decode(), space)
+    if library == "torchvision":
+        import_torchvision()
+    images, labels = next(iter(space["batches"]()))
+    assert len(images) == len(labels) == 3
+
+
+@pytest.mark.parametrize("draw", [(0.5, 1.5), (0.2, 0.4)])
+def test_factors_that_keras_draws_are_those_of_dali(folder: Path, draw: tuple[float, float]) -> None:
+    """The mean picture of many draws, none of which reaches the ends of the range."""
+    nodes = [
+        Node("draw", "random.uniform", arguments={"range": draw}),
+        Node("y", "contrast", inputs=(Edge("picture"),), connections={"contrast": Edge("draw")}),
+    ]
+    load = program(graph(folder, *nodes), "keras")["load"]
+    picture = cv2.imread(str(folder / "smooth" / "0.png"))[..., ::-1].astype(np.float64) - 128
+    factors = []
+    for _ in range(20):
+        result = np.asarray(load(folder / "smooth" / "0.png")).astype(np.float64) - 128
+        inside = np.abs(picture * draw[1]) < 126
+        found = (result[inside] * picture[inside]).sum() / (picture[inside] ** 2).sum()
+        assert np.abs(result - picture * found)[inside].max() < 0.01
+        factors.append(found)
+    assert draw[0] <= min(factors) < max(factors) <= draw[1]
 
 
 PICTURE = np.random.default_rng(1).integers(0, 255, (6, 8, 3), np.uint8).repeat(9, 0).repeat(9, 1)

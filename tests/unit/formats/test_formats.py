@@ -260,4 +260,7 @@ def test_classes_of_other_libraries_are_those_of_the_table_of_names(library: str
     assert written - COMMON - set(names_in(library)) == set()
 
 
-COMMON = {"Compose", "Identity", "InterpolationMode", "Lambda", "OneOf", "Pipeline", "RandomChoice", "ToImage"}
+COMMON = {
+    "Compose", "Identity", "InterpolationMode", "Lambda", "Layer", "OneOf", "Pipeline", "RandomChoice", "ReLU",
+    "ToImage",
+}  # fmt: skip
