@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, overload
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from dali_lab.model.batch import Batch as Samples
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.printing import list_text
 from dali_lab.model.tensor_list import TensorListCPU, TensorListGPU
+
+if TYPE_CHECKING:
+    from torch import Tensor as TorchTensor
 
 
 class Batch(Value):
@@ -64,7 +68,7 @@ class Batch(Value):
         """Index each sample: ``batch.slice[start:stop, 0]``, where bounds can be batches of integers."""
         return Slicing(self)
 
-    def select(self, which: object) -> Any:
+    def select(self, which: Any) -> Any:
         """One sample as a tensor for an integer, some of them as a batch for a slice or a list, all for ``...``."""
         if which is ...:
             return self
@@ -73,7 +77,7 @@ class Batch(Value):
     def __iter__(self) -> Iterator[Tensor]:
         return iter(self.tensors)
 
-    def torch(self, copy: bool | None = None, pad: bool = False) -> Any:
+    def torch(self, copy: bool | None = None, pad: bool = False) -> TorchTensor:
         """The samples as one tensor of PyTorch.
 
         Parameters
@@ -109,7 +113,7 @@ class Batch(Value):
     __hash__ = Value.__hash__
 
 
-class Tensors(Sequence[Any]):
+class Tensors(Sequence[Tensor]):
     """The samples of a batch; parts of it are taken without copying."""
 
     def __init__(self, batch: Batch, indices: Sequence[int]) -> None:
@@ -119,6 +123,12 @@ class Tensors(Sequence[Any]):
     def __len__(self) -> int:
         return len(self._indices)
 
+    @overload
+    def __getitem__(self, which: SupportsIndex) -> Tensor: ...
+    @overload
+    def __getitem__(self, which: slice | list[int]) -> Tensors: ...
+    @overload
+    def __getitem__(self, which: EllipsisType) -> Batch: ...
     def __getitem__(self, which: Any) -> Any:
         if which is ...:
             return self.as_batch()
@@ -150,10 +160,11 @@ class Slicing:
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
 
-    def __getitem__(self, index: object) -> Any:
+    def __getitem__(self, index: object) -> Batch:
         from dali_lab.dynamic.calling import subscripted
 
-        return subscripted(self._batch, index)
+        found: Batch = subscripted(self._batch, index)
+        return found
 
 
 def _made(data: Any, dtype: Any, device: Any, layout: str | None) -> Batch:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from dali_lab.dynamic.batch import as_batch
+from dali_lab.dynamic.batch import Batch, as_batch
 from dali_lab.dynamic.calling import by_name, call
+from dali_lab.dynamic.tensor import Tensor
 from dali_lab.dynamic.values import Value
 from dali_lab.schema.registry import find_operator
 
 
+@overload
+def imread(filepaths: str | Path | Tensor, /, *, device: object = "cpu", **arguments: Any) -> Tensor: ...
+@overload
+def imread(
+    filepaths: Batch | Sequence[str | Path | Value], /, *, device: object = "cpu", **arguments: Any
+) -> Batch: ...
 def imread(
     filepaths: str | Path | Value | Sequence[str | Path | Value], /, *, device: object = "cpu", **arguments: Any
 ) -> Any:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from dali_lab.graph import math as _nodes
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dali_lab.dynamic.batch import Batch
+    from dali_lab.dynamic.tensor import Tensor
+    from dali_lab.dynamic.values import Operand
 
 
 def _function(name: str) -> Callable[..., Any]:
@@ -37,4 +44,15 @@ for _name in __all__:
 
 if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Callable[..., Any]: ...
+    @overload
+    def _of(  # type: ignore[overload-overlap]  # the second takes tensors as well
+        *operands: Tensor | ArrayLike, **named: Tensor | ArrayLike
+    ) -> Tensor: ...
+    @overload
+    def _of(*operands: Operand, **named: Operand) -> Batch: ...
+    def _of(*operands: Any, **named: Any) -> Any: ...
+
+    abs = acos = acosh = asin = asinh = atan = atan2 = atanh = cbrt = ceil = clamp = cos = cosh = exp = fabs = floor = (
+        _of
+    )
+    fpow = log = log2 = log10 = max = min = pow = rsqrt = sin = sinh = sqrt = tan = tanh = _of

@@ -10,22 +10,34 @@ from typing import Any
 
 from dali_lab.dynamic.functions import offered_functions, offered_readers
 from dali_lab.schema.operator import Operator
-from dali_lab.schema.stubs import ARRAY, class_of, function, lines
+from dali_lab.schema.stubs import ARRAY, class_of, function, lines, result_of
 
 _HERE = Path(__file__).parent
 _HEADER = f'''"""Operators on tensors and batches; written by ``python -m dali_lab.dynamic.stub``."""
 
+# mypy: disable-error-code="overload-overlap"
+# The first signature is for calls without a batch, the second for all others: it takes tensors as well.
+
 import builtins
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, overload
 
+from dali_lab.dynamic.batch import Batch as Batch
 from dali_lab.dynamic.reader import Reader
+from dali_lab.dynamic.tensor import Tensor as Tensor
 from dali_lab.dynamic.values import Value
 
 {ARRAY}class _DeviceArray(Protocol):
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
 
-_Data: TypeAlias = Value | float | list[Any] | tuple[Any, ...] | _Array | _DeviceArray
+class _OneArray(Protocol):  # not a list of tensors of a pipeline, which is a batch
+    @property
+    def shape(self) -> Sequence[int]: ...
+    def __array__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+_Plain: TypeAlias = float | list[Any] | tuple[Any, ...]
+_One: TypeAlias = Tensor | _Plain | _OneArray | _DeviceArray
+_Data: TypeAlias = Value | _Plain | _Array | _DeviceArray
 
 '''
 
@@ -46,7 +58,7 @@ def stub() -> str:
 
 def random_stub() -> str:
     """The stub file of the operators of `dali_lab.dynamic.random`."""
-    functions = {name: text.removeprefix("@staticmethod\n") for name, text in _declared()["random"].items()}
+    functions = {name: text.replace("@staticmethod\n", "") for name, text in _declared()["random"].items()}
     return _HEADER + lines(functions)
 
 
@@ -63,16 +75,28 @@ def _declared() -> dict[str, Any]:
         if "readers" in parents:
             inner[last] = _reader(last, operator)
         else:
-            text = _function(last, operator)
-            inner.setdefault(last, f"@staticmethod\n{text}" if parents else text)
+            texts = _function(last, operator)
+            decorators = [*(["@overload"] if len(texts) > 1 else []), *(["@staticmethod"] if parents else [])]
+            inner.setdefault(last, "\n".join("\n".join([*decorators, text]) for text in texts))
     return tree
 
 
-def _function(name: str, operator: type[Operator]) -> str:
-    """The signature of an operator of dynamic mode, which takes anything like an array."""
-    text = _of_arrays(function(name, operator)[-1].rpartition(", device:")[0])
-    own = ["batch_size: int | None = None", *(["rng: Any = None"] if operator.random else []), "device: Any = None"]
-    return f"{text}, {', '.join(own)}) -> Any: ..."
+def _function(name: str, operator: type[Operator]) -> list[str]:
+    """The signatures of an operator of dynamic mode, which takes anything like an array.
+
+    Where the number of results is known, one for tensors and one for batches.
+    """
+    texts = []
+    of_nodes = function(name, operator)
+    rest = f"{'rng: Any = None, ' if operator.random else ''}device: Any = None) -> "
+    for index, signature in enumerate(of_nodes):
+        text = _of_arrays(signature.rpartition(", device:")[0])
+        result = "Any" if 0 < index == len(of_nodes) - 1 else result_of(operator)[0]
+        if "DataNode" in result:
+            single = re.sub(r"\b_Data\b", "_One", text)
+            texts.append(f"{single}, batch_size: None = None, {rest}{result.replace('DataNode', 'Tensor')}: ...")
+        texts.append(f"{text}, batch_size: int | None = None, {rest}{result.replace('DataNode', 'Batch')}: ...")
+    return texts
 
 
 def _reader(name: str, operator: type[Operator]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from dali_lab.model.extras import importing
 from dali_lab.model.incoming import to_array
 from dali_lab.model.printing import tensor_text
 from dali_lab.model.tensor_list import TensorCPU, TensorGPU
+
+if TYPE_CHECKING:
+    from torch import Tensor as TorchTensor
 
 
 class Tensor(Value):
@@ -78,7 +81,7 @@ class Tensor(Value):
             raise ValueError(f"Tensor has {self.size} elements, expected 1")
         return np.asarray(self.cpu()).item()
 
-    def torch(self, copy: bool = False) -> Any:
+    def torch(self, copy: bool = False) -> TorchTensor:
         """A tensor of PyTorch over the same memory, or a copy."""
         with importing("torch", "'dali-lab[torch]'"):
             import torch.utils.dlpack
@@ -97,18 +100,19 @@ class Tensor(Value):
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._tensor().__dlpack_device__()
 
-    def __getitem__(self, index: object) -> Any:
+    def __getitem__(self, index: object) -> Tensor:
         """A part of it: integers, slices, ``...`` and tensors of one integer; bounds beyond the end are cut."""
         from dali_lab.dynamic.calling import subscripted
 
-        return subscripted(self, index)
+        found: Tensor = subscripted(self, index)
+        return found
 
     def __len__(self) -> int:
         if not self.ndim:
             raise TypeError("a tensor without dimensions has no length")
         return self.shape[0]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Tensor]:
         return (self[index] for index in range(len(self)))
 
     def __bool__(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,19 @@ from dali_lab.model.batch import Batch as Samples
 from dali_lab.model.tensor_list import TensorListCPU, TensorListGPU
 
 if TYPE_CHECKING:
+    from dali_lab.dynamic.batch import Batch
+    from dali_lab.dynamic.tensor import Tensor
 
-    def _binary(self: Value, other: Operand, /) -> Any: ...
-    def _unary(self: Value) -> Any: ...
+    _Self = TypeVar("_Self", bound="Value")
+
+    @overload
+    def _binary(self: Batch, other: Operand, /) -> Batch: ...
+    @overload
+    def _binary(self: Tensor, other: Batch, /) -> Batch: ...
+    @overload
+    def _binary(self: Tensor, other: Tensor | npt.ArrayLike, /) -> Tensor: ...
+    def _binary(self: Any, other: Any, /) -> Any: ...
+    def _unary(self: _Self) -> _Self: ...
 
 
 Operand: TypeAlias = "Value | npt.ArrayLike"

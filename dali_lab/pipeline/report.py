@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from dali_lab.executor.bad_samples import BadSample, OnError
 from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy
@@ -141,6 +141,10 @@ class PipelineReport:
         """Whether a reader goes on with the rest of an epoch that another number of processes began."""
         return any(getattr(source, "in_rest", False) for source in self._built().sources.values())
 
+    @overload
+    def reader_meta(self, name: None = None) -> dict[str, dict[str, int]]: ...
+    @overload
+    def reader_meta(self, name: str) -> dict[str, int]: ...
     def reader_meta(self, name: str | None = None) -> dict[str, Any]:
         """Size and shard of a reader, or of all readers by their names.
 
@@ -173,7 +177,11 @@ class PipelineReport:
             )
         return found[name]
 
-    def epoch_size(self, name: str | None = None) -> Any:
+    @overload
+    def epoch_size(self, name: None = None) -> dict[str, int]: ...
+    @overload
+    def epoch_size(self, name: str) -> int: ...
+    def epoch_size(self, name: str | None = None) -> int | dict[str, int]:
         """Samples in an epoch of a reader, padded to a multiple of the shards, or of all readers by their names."""
         if name is not None:
             return self.reader_meta(name)["epoch_size_padded"]

@@ -119,7 +119,7 @@ class Operator:
     moves_points
         Its output is points in the coordinates of a picture.
     beyond_dali
-        NVIDIA DALI has no such operator.
+        NVIDIA DALI has no such operator; true of those of other packages that do not say otherwise.
     nvidia_name
         Its name in NVIDIA DALI, where that is not ``nvidia.dali.fn.NAME``.
     tested_elsewhere
@@ -457,7 +457,11 @@ class Operator:
             )
         value = self.values[name]
         if isinstance(value, PythonReference):
-            raise self.fail(f"{value!r} comes from a graph file that is not trusted; load it with trust=True", name)
+            raise self.fail(
+                f"{value!r} comes from a graph file that is not trusted; a program that trusts it loads it by"
+                " dali_lab.formats.load(FILE, trust=True)",
+                name,
+            )
         return value
 
     def has(self, name: str) -> bool:

@@ -48,6 +48,8 @@ def register(operator: T) -> T:
         operator.schema_name = default_schema_name(operator.name)
     if not is_built_in(operator):
         _import(operator.name)
+        if "beyond_dali" not in vars(operator):
+            operator.beyond_dali = True
     with _lock:
         other = _OPERATORS.get(operator.name)
         if other is not None and (other.__module__, other.__qualname__) != (operator.__module__, operator.__qualname__):

@@ -157,25 +157,26 @@ def _keywords(operator: type[Operator], *, required: bool, types: Mapping[str, s
             yield f"{arg.name}: {kind}{'' if on_by_default else f' = {default(arg)}'}"
 
 
-def _result(operator: type[Operator]) -> tuple[str, tuple[str, ...]]:
-    """The type of the result, and the flags that must be false for it; with one of them it is any."""
-    flags = tuple(dict.fromkeys(flag for output in operator.outputs for flag in output.when))
+def result_of(operator: type[Operator]) -> tuple[str, dict[str, str]]:
+    """The type of the result, and the types that some arguments must have for it; with others it is any."""
+    given = {flag: "Literal[False]" for output in operator.outputs for flag in output.when}
     outputs = [output for output in operator.outputs if not output.when]
+    if number := operator.argument_table.get("num_outputs"):
+        return "DataNode", {"num_outputs": "None" if number.default is None else f"Literal[{number.default}]"}
     bases = operator.__mro__[: operator.__mro__.index(Operator)]
     counted = any({"output_count", "count_outputs", "present_outputs"} & vars(base).keys() for base in bases)
     if counted or any(output.each for output in outputs):
-        return "Any", ()
+        return "Any", {}
     nodes = ["DataNode"] * len(outputs)
     # In fact a list; the length of a tuple is known to type checkers.
-    return nodes[0] if len(nodes) == 1 else f"tuple[{', '.join(nodes) or '()'}]", flags
+    return nodes[0] if len(nodes) == 1 else f"tuple[{', '.join(nodes) or '()'}]", given
 
 
 def function(name: str, operator: type[Operator]) -> tuple[str, ...]:
-    """The signatures of an operator under `fn`: two where flags add outputs."""
-    result, flags = _result(operator)
-    without = [*_signature(operator, dict.fromkeys(flags, "Literal[False]"))]
-    text = f"def {name}({', '.join(without)}) -> {result}: ..."
-    return (text, f"def {name}({', '.join(_signature(operator, {}))}) -> Any: ...") if flags else (text,)
+    """The signatures of an operator under `fn`: two where arguments add outputs."""
+    result, given = result_of(operator)
+    text = f"def {name}({', '.join(_signature(operator, given))}) -> {result}: ..."
+    return (text, f"def {name}({', '.join(_signature(operator, {}))}) -> Any: ...") if given else (text,)
 
 
 def _signature(operator: type[Operator], types: Mapping[str, str]) -> Iterator[str]:

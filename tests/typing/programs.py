@@ -98,8 +98,14 @@ def without_a_pipeline() -> None:
     ndd.cast(ndd.Batch(brighter), dtype=ndd.uint8, device="cpu")
     ndd.rotate(np.zeros((8, 8, 3), np.uint8), angle=np.float32(3))
     ndd.paste(small, ratio=[1.0, 2.0], fill_value=0)
-    ndd.cat(small, *[small, [1, 2]], axis=0)
+    ndd.cat(small, [1, 2], *[small, small], axis=0)
     ndd.imread([Path("a.jpg")], device="cpu")
+    one: ndd.Tensor = ndd.resize(ndd.imread("a.jpg"), size=(8, 8))
+    many: ndd.Batch = ndd.rotate(one, angle=ndd.random.uniform(range=(-9, 9), batch_size=4))
+    lists: list[tuple[int, ...]] = (1 - many * one).shape + ndd.math.sqrt(many).shape
+    assert (one * 2).item() > float(abs(one)[0, 0, 0]) and one.torch().shape and lists
+    assert ndd.flip(np.zeros((2, 2, 3), np.uint8)).item() and ndd.resize(ndd.Batch([]), size=3).tensors[0].item()
+    ndd.flip(training("pictures").run()[0]).tensors.tolist()
     ndd.random.set_seed(3)
     ndd.random.choice(np.arange(4), shape=3, rng=ndd.random.RNG(seed=1))
     for encoded, _ in ndd.readers.File(file_root="pictures", name="Reader").next_epoch(batch_size=4):
@@ -135,6 +141,9 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     Pipeline(batch_size="3")  # type: ignore
     pipe.runn()  # type: ignore
     pipe.reader_meta(3)  # type: ignore
+    pipe.epoch_size("Reader").keys()  # type: ignore
+    fn.external_source(name="images").nonexistent()  # type: ignore
+    fn.python_function(node, function=len).nonexistent()  # type: ignore
     DALIGenericIterator(pipe)  # type: ignore
     DALIGenericIterator(pipe, ["a"], reader_nme="Reader")  # type: ignore
     DALIGenericIterator(pipe, ["a"], last_batch_policy=LastBatchPolicy.WHOLE)  # type: ignore
@@ -156,6 +165,13 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     ndd.rotate("a.jpg", angle=3)  # type: ignore
     ndd.rotate(ndd.imread("a.jpg"), angle="much")  # type: ignore
     ndd.imread(3)  # type: ignore
+    _ = ndd.imread("a.jpg").tensors  # type: ignore
+    ndd.imread(["a.jpg"]).item()  # type: ignore
+    _ = ndd.resize(ndd.imread("a.jpg"), size=(2, 2)).tensors  # type: ignore
+    ndd.flip(ndd.Batch([])).item()  # type: ignore
+    ndd.random.uniform(batch_size=3).item()  # type: ignore
+    (ndd.Tensor(1) + ndd.Batch([])).item()  # type: ignore
+    ndd.math.nonexistent(3)  # type: ignore
     ndd.readers.File(root="pictures")  # type: ignore
     ndd.readers.Nonexistent()  # type: ignore
     ndd.random.nonexistent()  # type: ignore

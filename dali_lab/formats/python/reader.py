@@ -55,7 +55,10 @@ def read(text: str, name: str | None = None, arguments: Mapping[str, Any] | None
                 "there is no pipeline here that can be read; other styles must be run to be read", code="needs_running"
             )
         if len(found) > 1:
-            raise FormatError(f"there are several pipelines here: {', '.join(found)}; choose one by its name")
+            raise FormatError(
+                f"there are several pipelines here: {', '.join(found)}; choose one by its name"
+                " (load(FILE, name=NAME); dali-lab convert FILE graph.dali.json --pipeline NAME)"
+            )
         name = next(iter(found))
     if name not in found:
         raise FormatError(f"there is no pipeline '{name}'{nearest(name, found)}")

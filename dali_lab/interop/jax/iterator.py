@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import jax
 import numpy as np
@@ -45,6 +45,12 @@ class DALIGenericIterator(PipelineIterator):
     """
 
     names_every_output = False
+
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Self: ...
+
+        def __next__(self) -> dict[str, jax.Array]: ...
 
     def __init__(
         self,
@@ -88,6 +94,34 @@ class DALIGenericIterator(PipelineIterator):
         return joined
 
 
+@overload
+def data_iterator(
+    pipeline_fn: None = None,
+    output_map: Sequence[str] = (),
+    size: int = -1,
+    reader_name: str | None = None,
+    auto_reset: str | bool | None = False,
+    last_batch_padded: bool = False,
+    last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
+    prepare_first_batch: bool = True,
+    sharding: jax.sharding.Sharding | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    pmap_compatible: bool | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., DALIGenericIterator]]: ...
+@overload
+def data_iterator(
+    pipeline_fn: Callable[..., Any],
+    output_map: Sequence[str] = (),
+    size: int = -1,
+    reader_name: str | None = None,
+    auto_reset: str | bool | None = False,
+    last_batch_padded: bool = False,
+    last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
+    prepare_first_batch: bool = True,
+    sharding: jax.sharding.Sharding | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    pmap_compatible: bool | None = None,
+) -> Callable[..., DALIGenericIterator]: ...
 def data_iterator(
     pipeline_fn: Callable[..., Any] | None = None,
     output_map: Sequence[str] = (),

@@ -51,7 +51,7 @@ class DALIGenericIterator(PipelineIterator):
 
         def __iter__(self) -> Self: ...
 
-        def __next__(self) -> list[dict[str, Any]]: ...
+        def __next__(self) -> list[dict[str, torch.Tensor]]: ...
 
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
         return {name: to_torch_tensor(output) for name, output in zip(self.output_map, outputs, strict=True)}
@@ -77,6 +77,10 @@ class DALIRaggedIterator(DALIGenericIterator):
     DENSE_TAG: str = "dense"
     SPARSE_LIST_TAG: str = "sparse_list"
     SPARSE_COO_TAG: str = "sparse_coo"
+
+    if TYPE_CHECKING:  # a tensor, or a list of them
+
+        def __next__(self) -> list[dict[str, Any]]: ...
 
     def __init__(
         self,

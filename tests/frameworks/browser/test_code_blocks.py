@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dali_lab import Pipeline
 from dali_lab.model.errors import DaliLabError
 from tests.code_blocks import ROOT, blocks, run_blocks
 
@@ -61,3 +62,16 @@ def test_blocks_for_frameworks_run_there() -> None:
                 tests = (ROOT / "tests/frameworks" / block.folder).glob("test_*.py")
                 name = page.relative_to(ROOT).as_posix()
                 assert any(f'"{name}"' in test.read_text("utf-8") for test in tests), f"{name}: {block.folder}"
+
+
+def test_variables_of_the_environment_are_those_of_the_package() -> None:
+    texts = [path.read_text("utf-8") for path in (ROOT / "dali_lab").rglob("*.py")]
+    used = {name for text in texts for name in re.findall(r"DALI_LAB_[A-Z_]+[A-Z]", text)}
+    pages = "".join(page.read_text("utf-8") for page in [*PAGES, ROOT / "CONTRIBUTING.md"])
+    assert [name for name in sorted(used) if name not in pages] == []
+    row = re.search(
+        r"^\| `DALI_LAB_GPU` \| (.*) \|$", (ROOT / "docs/reference/environment.md").read_text("utf-8"), re.M
+    )
+    assert row is not None
+    for value in re.findall(r"`(\w+)`", row[1]):
+        assert Pipeline(1, 1, None, gpu=value) is not None

@@ -43,6 +43,14 @@ def test_what_was_dumped_is_loaded(ending: str, tmp_path: Path) -> None:
     assert back.outputs == example().outputs
 
 
+def test_the_serialized_form_tells_that_nvidia_dali_takes_no_python_functions() -> None:
+    read = Node("read", "readers.file", arguments={"file_root": "pictures"})
+    size = Node("size", "python_function", inputs=(Edge("read"),), arguments={"function": len})
+    graph = Graph({"read": read, "size": size}, outputs=(Edge("size"),))
+    assert formats.lost(graph, "dali-serialized")[-1].endswith("it cannot hold Python functions: size")
+    assert formats.lost(graph, "nvidia-python") == []
+
+
 @pytest.mark.parametrize("to", ["json", "dali-serialized", "python", "nvidia-python", "pytorch", "ray", "dot", "svg"])
 def test_every_form_can_be_named(to: str, tmp_path: Path) -> None:
     path = tmp_path / "without_ending"

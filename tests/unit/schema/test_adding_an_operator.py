@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dali_lab import Pipeline, fn, ops
+from dali_lab import Pipeline, fn, formats, ops
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.python import writer as python_code
 from dali_lab.model.batch import Batch
+from dali_lab.model.errors import FormatError
 from dali_lab.schema import Arg, Call, Input, Operator, Output, find_operator, register
 from dali_lab.schema.reference import docstring
 from dali_lab.schema.registry import unregister
@@ -30,7 +31,6 @@ def invert() -> Iterator[type[Operator]]:
         inputs = (Input("data", layouts=("HWC",), doc="UINT8 images."),)
         outputs = (Output("data"),)
         frames = True
-        beyond_dali = True
         arguments = (Arg("amount", "float", 1.0, "How much.", tensor=True, minimum=0.0, maximum=1.0, important=True),)
 
         def run(self, call: Call, data: Batch) -> Batch:
@@ -72,5 +72,7 @@ def test_it_travels_and_is_checked(invert: type[Operator]) -> None:
     graph = pipeline.graph
     assert json_file.from_document(json_file.to_document(graph)) == graph
     assert "fn.test_only.invert(image, amount=0.25)" in python_code.dumps(graph)
+    with pytest.raises(FormatError, match="an operator of DALI Lab alone"):  # NVIDIA DALI does not have it
+        formats.dumps(graph, "dali-serialized")
     with pytest.raises(ValueError, match=r"amount.*must be in range \[0, 1\], not 2"), Pipeline(1, 1, None):
         fn.test_only.invert(fn.external_source(source=lambda: IMAGES), amount=2.0)
