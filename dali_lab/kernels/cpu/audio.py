@@ -158,7 +158,7 @@ def nonsilent(
         power = np.empty(n, np.float32)
         _mean_squares(x, window, reset if reset > 0 else n + window, power)
         base = np.float32(reference)
-        if reference == 0:
+        if reference == 0 and n > 0:
             base = power.max()
         threshold = base * np.float32(ratio)
         first = 0

@@ -32,7 +32,7 @@ __device__ void largest_part(const LargestPartSample* table, const LargestPartPa
         const float* power = (const float*)table[s].power;
         float* out = (float*)table[s].out;
         FOR_ELEMENTS(i, param.parts) {
-            float most = power[0];
+            float most = table[s].length > 0 ? power[0] : 0.0f;
             for (i64 t = i; t < table[s].length; t += param.parts)
                 if (power[t] > most) most = power[t];
             out[i] = most;

@@ -42,7 +42,7 @@ def nonsilent(
     Parameters
     ----------
     sound
-        One dimension, integers or float32, no sample empty.
+        One dimension, integers or float32.
     begins, lengths
         Allocated, INT32, one element each.
     window
@@ -57,7 +57,7 @@ def nonsilent(
     kind, length = numpy_dtype(sound.dtype), sound.sizes
     if kind.kind != "f":
         reset = _RUN if kind.itemsize <= _MOST_EXACT else -1
-    run = length if reset < 0 else np.full(len(sound), reset)
+    run = np.maximum(length, 1) if reset < 0 else np.full(len(sound), reset)
     power = gpu.batch(sound.shapes, FLOAT)
     threads = -(-length // run)
     sample: dict[str, Any] = {
