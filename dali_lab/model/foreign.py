@@ -28,9 +28,22 @@ class _Capsule:
         return (1, 0)
 
 
+class _Writable:
+    """The memory of an array, which it keeps, for an array that may write to it."""
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+        interface = array.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+
+
 def from_capsule(capsule: object) -> Array:
-    """An array over the memory of a bare DLPack capsule, which is used up."""
-    return np.from_dlpack(_Capsule(capsule))
+    """An array over the memory of a bare DLPack capsule, which is used up.
+
+    NumPy takes the memory of a capsule that has no place for a mark of read-only memory to be such; DLPack leaves it
+    to its consumer.
+    """
+    return np.asarray(_Writable(np.from_dlpack(_Capsule(capsule))))
 
 
 def is_array_like(value: object) -> bool:

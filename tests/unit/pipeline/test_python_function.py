@@ -56,7 +56,16 @@ CASES: dict[str, Any] = {
     "no input": lambda e, x: [x, e.fn.python_function(function=lambda: np.float64([1.5, 2]))],
     "object": lambda e, x: e.ops.PythonFunction(function=lambda a: a + 1, num_outputs=1)(x),
     "dlpack": lambda e, x: e.fn.dl_tensor_python_function(x, function=list),
+    "dlpack to arrays": lambda e, x: e.fn.dl_tensor_python_function(
+        x, function=lambda capsules: [mirrored_in_place(e, capsule) for capsule in capsules]
+    ),
 }
+
+
+def mirrored_in_place(engine: Any, capsule: object) -> object:
+    array = engine.ops._dlpack_to_array(capsule)
+    array[0] += 1
+    return engine.ops._dlpack_from_array(np.fliplr(array))
 
 
 @needs_dali
