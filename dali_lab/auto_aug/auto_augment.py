@@ -57,7 +57,8 @@ def auto_augment(
     }
     if not isinstance(policy_name, str) or policy_name not in policies:
         raise ArgumentError(
-            f"{policy_name!r} is not one of {', '.join(policies)}{nearest(str(policy_name), policies)}",
+            f"The `policy_name` must be a string that takes one of the values: `{'`, `'.join(policies)}`, got"
+            f" {policy_name!r}{nearest(str(policy_name), policies)}",
             argument="policy_name",
         )
     make = policies[policy_name]

@@ -67,7 +67,7 @@ def rand_augment(
     """
     arguments = for_warps(fill_value, interp_type, shape)
     make = get_rand_augment_suite if monotonic_mag else get_rand_augment_non_monotonic_suite
-    chosen = without(make(shape is not None, max_translate_abs, max_translate_rel), excluded)
+    chosen = without(make(shape is not None, max_translate_abs, max_translate_rel), excluded, "RandAugment")
     return apply_rand_augment(chosen, data, n, m, num_magnitude_bins=num_magnitude_bins, seed=seed, **arguments)
 
 
@@ -96,12 +96,12 @@ def apply_rand_augment(
         )
     need_bins(num_magnitude_bins)
     if not isinstance(m, int) or not 0 <= m < num_magnitude_bins:
-        message = f"`m` must be an integer from `[0, {num_magnitude_bins - 1}]` range. Got {m!r}."
+        message = f"The magnitude bin `m` must be an integer from `[0, {num_magnitude_bins - 1}]` range. Got {m!r}."
         raise ArgumentError(message, argument="m")
     if n == 0:
-        warnings.warn("with n=0 nothing is augmented", stacklevel=2)
+        warnings.warn("The `apply_rand_augment` was called with `n=0`, no augmentation will be applied.", stacklevel=2)
         return data
-    need_some(augmentations)
+    need_some(augmentations, "apply_rand_augment", ", unless n=0")
     many = n > 1
     stages = (n,) if many else ()
     chosen = draw(seed, values=list(range(len(augmentations))), shape=stages, dtype=dtypes.INT32)

@@ -45,7 +45,11 @@ def trivial_augment_wide(
         If a number is out of range, or there is no augmentation of an excluded name.
     """
     arguments = for_warps(fill_value, interp_type, shape)
-    chosen = without(get_trivial_augment_wide_suite(shape is not None, max_translate_abs, max_translate_rel), excluded)
+    chosen = without(
+        get_trivial_augment_wide_suite(shape is not None, max_translate_abs, max_translate_rel),
+        excluded,
+        "TrivialAugmentWide",
+    )
     return apply_trivial_augment(chosen, data, num_magnitude_bins=num_magnitude_bins, seed=seed, **arguments)
 
 
@@ -67,7 +71,7 @@ def apply_trivial_augment(
         If a number is out of range, there are no augmentations, or an argument is taken by none of them.
     """
     need_bins(num_magnitude_bins)
-    need_some(augmentations)
+    need_some(augmentations, "apply_trivial_augment")
     magnitude_bin: Any = draw(seed, values=list(range(num_magnitude_bins)), dtype=dtypes.INT32)
     magnitude_bin = with_signs(augmentations, magnitude_bin, seed)
     forbid_unused(augmentations, kwargs, "apply_trivial_augment")

@@ -23,6 +23,11 @@ def make_function(operator: type[Operator]) -> Any:
     def function(
         *inputs: object, batch_size: int | None = None, device: object = None, rng: object = None, **arguments: object
     ) -> Any:
+        if batch_size is None and operator.name == "batch_permutation":
+            raise ValueError(
+                "`batch_size` must be specified for dynamic `batch_permutation` because it has no data inputs to infer"
+                " the batch size from."
+            )
         if operator.random and arguments.get("seed") is None:
             arguments["_random_state"] = drawn_state(rng)
         return call(operator, inputs, arguments, batch_size=batch_size, place=device)

@@ -276,7 +276,9 @@ def set_num_threads(n: int | None) -> None:
     """
     global _threads
     if n is not None and not isinstance(n, int):
-        raise TypeError(f"the number of threads must be an integer, got {n!r}")
-    if n is not None and not 1 <= n <= 100 * usable_cores():
-        raise ValueError(f"the number of threads must be at least 1, and at most 100 for each processor, got {n}")
+        raise TypeError(f"The number of threads must be an integer, got {n!r}")
+    if n is not None and n < 1:
+        raise ValueError(f"The number of threads must be positive; got {n}.")
+    if n is not None and n > 100 * usable_cores():
+        raise ValueError(f"the number of threads must be at most 100 for each processor, got {n}")
     _threads = n

@@ -13,6 +13,7 @@ from dali_lab.dynamic.random import RNG
 from dali_lab.dynamic.tensor import Tensor
 from dali_lab.dynamic.values import Value
 from dali_lab.graph.tracing import traced_call
+from dali_lab.model.errors import ArgumentError
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import find_operator
@@ -82,7 +83,7 @@ class Reader(Operator):
         """
         if inputs or rng is not None:
             raise TypeError("a reader takes neither inputs nor a generator of random numbers")
-        size = batch_size if batch_size is not None else self._batch_size
+        size = self._size(batch_size)
         given = {name: value for name, value in arguments.items() if value is not None}
         self._require_use("__call__")
         pipeline = self._open(size or 1, None, tuple(sorted(given)))
@@ -117,10 +118,17 @@ class Reader(Operator):
         RuntimeError
             If batches of another size were read before.
         """
-        size = batch_size if batch_size is not None else self._batch_size
+        size = self._size(batch_size)
         if capture and size is None:
             raise ValueError("capture=True requires a non-None batch_size")
         return self._epoch(size, ctx)
+
+    def _size(self, batch_size: int | None) -> int | None:
+        """The batch size of a call, or that of the reader."""
+        size = batch_size if batch_size is not None else self._batch_size
+        if size is not None and size < 1:
+            raise ArgumentError(f"{size} is not a positive number", argument="batch_size", operator=self._operator_name)
+        return size
 
     def _epoch(self, size: int | None, ctx: EvalContext | None = None, taken: int = 0) -> Iterator[Any]:
         """An epoch, or the rest of one behind so many runs of the pipeline."""
@@ -130,7 +138,7 @@ class Reader(Operator):
 
     def get_metadata(self, batch_size: int | None = None) -> dict[str, Any]:
         """Sizes of the epoch, with and without filling up, and the shard."""
-        size = batch_size or self._batch_size or self._made_for or 1
+        size = self._size(batch_size) or self._made_for or 1
         return dict(self._open(size, None).reader_meta("reader"))
 
     @property

@@ -227,7 +227,7 @@ def test_threads_of_a_context() -> None:
     with ours.EvalContext(num_threads=1), ours.EvalMode.deferred:
         waiting = ours.resize(images(ours), size=(9, 9))
     assert waiting.slot.batch is not None
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="The number of threads must be positive; got 0"):
         ours.set_num_threads(0)
 
 
@@ -265,6 +265,12 @@ def test_mistakes_are_named() -> None:
         ours.batch([np.zeros(2, np.int8), np.full(2, 300, np.int16)])
     with pytest.raises(ValueError, match="the list is empty: give a dtype"):
         ours.batch([])
+    with pytest.raises(ValueError, match="`batch_size` must be specified for dynamic `batch_permutation`"):
+        ours.batch_permutation()
+    reader = ours.readers.File(files=["some.jpg"])
+    for read in (reader.next_epoch, reader, reader.get_metadata):
+        with pytest.raises(ArgumentError, match="'batch_size': 0 is not a positive number"):
+            read(batch_size=0)
     with pytest.raises(ValueError, match="non-uniform shape"):
         ours.as_tensor(images(ours))
     with pytest.raises(ValueError, match="4 elements"):

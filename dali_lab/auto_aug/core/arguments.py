@@ -25,7 +25,8 @@ def need_bins(num_magnitude_bins: object) -> None:
         )
 
 
-def need_some(augmentations: Sequence[Any]) -> None:
+def need_some(augmentations: Sequence[Any], caller: str, unless: str = "") -> None:
     """Refuse an empty list of augmentations."""
     if len(augmentations) == 0:
-        raise ArgumentError("The `augmentations` list cannot be empty", argument="augmentations")
+        message = f"The `augmentations` list cannot be empty{unless}. Got empty list in `{caller}` call."
+        raise ArgumentError(message, argument="augmentations")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dali_lab.graph.recorder import DataNode
+from dali_lab.model.errors import ArgumentError
 
 
 def select(ops: Sequence[Any], selected_op_idx: DataNode, *op_args: object, **op_kwargs: object) -> Any:
@@ -14,6 +15,8 @@ def select(ops: Sequence[Any], selected_op_idx: DataNode, *op_args: object, **op
     The batch is cut in halves, by the halves of the list, until each part has one operation left; nodes among the
     arguments are cut along.
     """
+    if not ops:
+        raise ArgumentError("the list is empty", argument="ops")
     return _halved(ops, 0, len(ops) - 1, selected_op_idx, op_args, op_kwargs)
 
 

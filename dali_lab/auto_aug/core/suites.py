@@ -108,14 +108,16 @@ def suite(
     ]
 
 
-def without(augmentations: Sequence[Augmentation], excluded: Iterable[str] | None) -> list[Augmentation]:
+def without(augmentations: Sequence[Augmentation], excluded: Iterable[str] | None, suite: str) -> list[Augmentation]:
     """The augmentations that are not named in `excluded`."""
     names = [augmentation.name for augmentation in augmentations]
     left_out = list(excluded or ())
     for name in left_out:
         if name not in names:
             raise ArgumentError(
-                f"'{name}' is not one of {', '.join(sorted(names))}{nearest(name, names)}", argument="excluded"
+                f"The `{name}` was specified in `excluded`, but the {suite} suite does not contain augmentation with"
+                f" this name. The augmentations in the suite are: {', '.join(names)}{nearest(name, names)}.",
+                argument="excluded",
             )
     return [augmentation for augmentation in augmentations if augmentation.name not in left_out]
 

@@ -137,7 +137,8 @@ class Augmentation:
             return range_
         if count is None:
             raise ArgumentError(
-                f"The `num_magnitude_bins` argument is missing in the call of the `{self.name}` augmentation",
+                f"The `num_magnitude_bins` argument is missing in the call of the `{self.name}` augmentation."
+                " Please specify the `num_magnitude_bins` along with the samples and magnitude_bin.",
                 argument="num_magnitude_bins",
             )
         pair = range_ if isinstance(range_, (tuple, list)) else ()
@@ -305,6 +306,7 @@ def forbid_unused(augmentations: Iterable[Augmentation], kwargs: Mapping[str, An
     used = {name for one in augmentations for name in accepted_arguments(one.op)}
     unused = [name for name in kwargs if name not in used]
     if unused:
-        names = f"kwarg{'s' if unused[1:] else ''} `{', '.join(unused)}` {'are' if unused[1:] else 'is'}"
-        message = f"{caller}: none of the augmentations takes it. The {names} not used by any of the augmentations."
+        plural = "s" if unused[1:] else ""
+        names = f"kwarg{plural} `{', '.join(unused)}` {'are' if plural else 'is'}"
+        message = f"The {caller} got unexpected kwarg{plural}. The {names} not used by any of the augmentations."
         raise ArgumentError(message, argument=unused[0])

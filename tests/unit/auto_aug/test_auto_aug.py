@@ -163,9 +163,27 @@ def test_policy_names_its_augmentations_apart() -> None:
         (lambda: auto_augment.get_svhn_policy(max_translate_abs="far"), ("max_translate_abs", "'far'")),
         (lambda: auto_augment.get_svhn_policy(False, max_translate_rel=0.1), ("max_translate_rel",)),
         (lambda: rand_augment.rand_augment(None, -1, 3), ("auto_aug.rand_augment", "'n'", "-1")),
-        (lambda: rand_augment.rand_augment(None, 1, 31), ("auto_aug.rand_augment", "'m'", "[0, 30]", "31")),
-        (lambda: rand_augment.rand_augment(None, 1, 3, excluded=["rotat"]), ("excluded", "rotate")),
-        (lambda: rand_augment.apply_rand_augment([], None, 1, 3), ("augmentations",)),
+        (
+            lambda: rand_augment.rand_augment(None, 1, 31),
+            ("auto_aug.rand_augment", "The magnitude bin `m` must be an", "[0, 30]", "31"),
+        ),
+        (
+            lambda: rand_augment.rand_augment(None, 1, 3, excluded=["rotat"]),
+            ("`rotat` was specified in `excluded`, but the RandAugment suite does not contain", "mean 'rotate'"),
+        ),
+        (
+            lambda: rand_augment.apply_rand_augment([], None, 1, 3),
+            ("list cannot be empty, unless n=0. Got empty list in `apply_rand_augment` call.",),
+        ),
+        (
+            lambda: trivial_augment.apply_trivial_augment([], None, 3),
+            ("list cannot be empty. Got empty list in `apply_trivial_augment` call.",),
+        ),
+        (
+            lambda: auto_augment.auto_augment(None, "imagenet"),
+            ("must be a string that takes one of the values: `image_net`, `reduced_image_net`", "mean 'image_net'"),
+        ),
+        (lambda: select([], None), ("the list is empty",)),
         (lambda: trivial_augment.trivial_augment_wide(None, num_magnitude_bins=0), ("num_magnitude_bins",)),
         (lambda: a.rotate(None, magnitude_bin=11, num_magnitude_bins=11), ("rotate", "magnitude_bin", "[0..10]", "11")),
         (lambda: augmentation(a.rotate.op, mag_range=(1, "a"))(None, num_magnitude_bins=3), ("mag_range", "'a'")),
@@ -182,10 +200,18 @@ def test_arguments_that_nothing_takes_or_that_lack() -> None:
     suite = trivial_augment.get_trivial_augment_wide_suite(use_shape=True)
     with dali_lab.Pipeline(1, 1, None):
         images = fn.external_source(source=lambda: [PICTURES[0]], layout="HWC")
-        with pytest.raises(dali_lab.DaliLabError, match="colour"):
+        with pytest.raises(
+            dali_lab.DaliLabError,
+            match=r"apply_trivial_augment got unexpected kwarg. The kwarg `colour` is not used by any",
+        ):
             trivial_augment.apply_trivial_augment(suite, images, colour=3)
         with pytest.raises(dali_lab.DaliLabError, match="shape"):
             a.translate_x(images, magnitude_bin=3, num_magnitude_bins=5)
+
+
+def test_no_augmentations_are_a_warning() -> None:
+    with pytest.warns(UserWarning, match="called with `n=0`, no augmentation will be applied"):
+        assert rand_augment.apply_rand_augment([], 7, 0, 3) == 7
 
 
 def test_the_package_says_what_it_is() -> None:
