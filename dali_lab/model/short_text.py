@@ -27,7 +27,8 @@ def short(value: object) -> str:
     if callable(value):
         return getattr(value, "__qualname__", type(value).__name__)
     text = repr(value) if isinstance(value, (str, bytes)) else str(value)
-    return text if len(text) <= 40 else text[:39] + "…"
+    # A path is known by its end.
+    return text if len(text) <= 40 else f"{text[:12]}…{text[-27:]}"
 
 
 def printable(text: str, length: int) -> str:

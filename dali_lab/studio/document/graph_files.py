@@ -197,7 +197,7 @@ def _is_graph(root: Path, path: Path) -> bool:
 
 def title_of(name: str) -> str:
     """A file's name without what tells its kind."""
-    for suffix in (SUFFIX, ".json", ".py"):
+    for suffix in (SUFFIX, ".json", ".py", ".html", ".png"):
         if name.endswith(suffix) and len(name) > len(suffix):
             return name[: -len(suffix)]
     return name

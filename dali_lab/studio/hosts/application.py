@@ -80,7 +80,8 @@ def sample_starts(folder: Path | str | None) -> list[Sample]:
     ]
     if folder is not None:
         title = _name(folder)
-        samples.insert(0, Sample("folder", title, f"The same steps over {folder}.", lambda: first_pipeline(folder)))
+        words = f"The steps of the sample photographs over {folder}."
+        samples.insert(0, Sample("folder", title, words, lambda: first_pipeline(folder)))
     return samples
 
 

@@ -182,11 +182,20 @@ def test_save_reopen_and_export(tab: Tab, app: App, tmp_path: Path) -> None:
     tab.page.locator('[data-command="export"]').click()
     text = tab.page.get_by_test_id("export-text")
     text.filter(has_text="brightness_contrast").filter(has_text="dali").wait_for()
-    # The report as a picture, which opens as the graph again.
-    with tab.page.expect_download() as download:
-        tab.page.get_by_test_id("export-file").select_option("report-picture")
-    download.value.save_as(tmp_path / "report.png")
+    # The report as a page and as a picture, each opens as the graph again.
+    for name, chosen in (("report.html", "report"), ("report.png", "report-picture")):
+        with tab.page.expect_download() as download:
+            tab.page.get_by_test_id("export-file").select_option(chosen)
+        download.value.save_as(tmp_path / name)
     tab.page.keyboard.press("Escape")
+    tab.page.locator('[data-command="new"]').click()
+    tab.page.wait_for_selector('[data-testid="empty-canvas"]')
+    tab.page.locator('[data-command="open"]').first.click()
+    dialog.get_by_role("tab", name="File").click()
+    dialog.locator(f'[data-path="{tmp_path / "report.html"}"]').click()
+    dialog.wait_for(state="detached")
+    tab.wait_for_pixels("normalize", bool)
+    assert app.session.store.title == "report"
     tab.page.locator('[data-command="new"]').click()
     tab.page.wait_for_selector('[data-testid="empty-canvas"]')
     tab.page.locator('[data-command="open"]').first.click()

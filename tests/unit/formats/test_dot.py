@@ -18,6 +18,7 @@ from dali_lab.errors import FormatError
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures import dot, drawing
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.model.short_text import short
 from tests.programs import LIMIT, run_python
 from tests.unit.formats.strategies import graphs
 
@@ -119,3 +120,8 @@ def test_importing_the_formats_needs_no_graphviz() -> None:
     code = "import dali_lab.formats.pictures.dot, sys; assert 'graphviz' not in sys.modules"
     run_python("-c", code)
     assert json_file.SCHEMA_FILE.exists()
+
+
+def test_a_long_path_keeps_its_end() -> None:
+    assert short("/home/somebody/projects/2026/pictures of owls") == "'/home/someb…ects/2026/pictures of owls'"
+    assert short("x" * 38) == f"'{'x' * 38}'"

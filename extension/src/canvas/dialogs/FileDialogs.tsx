@@ -13,7 +13,7 @@ import { Button, Tabs } from '../controls/buttons';
 import './FileDialogs.css';
 
 /** File types that can hold a graph: graph files, programs, serialized pipelines, and pictures that carry one. */
-const OPENABLE = /\.(json|py|ipynb|dali|pb|bin|serialized|png)$/i;
+const OPENABLE = /\.(json|py|ipynb|dali|pb|bin|serialized|png|html)$/i;
 
 type Tab = 'start' | 'file' | 'paste';
 
