@@ -4,10 +4,11 @@
 # The first signature is for calls without a batch, the second for all others: it takes tensors as well.
 
 import builtins
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, overload
 
 from dali_lab.dynamic.batch import Batch as Batch
+from dali_lab.dynamic.modes import EvalContext as EvalContext
 from dali_lab.dynamic.reader import Reader
 from dali_lab.dynamic.tensor import Tensor as Tensor
 from dali_lab.dynamic.values import Value

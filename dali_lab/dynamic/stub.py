@@ -19,10 +19,11 @@ _HEADER = f'''"""Operators on tensors and batches; written by ``python -m dali_l
 # The first signature is for calls without a batch, the second for all others: it takes tensors as well.
 
 import builtins
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, overload
 
 from dali_lab.dynamic.batch import Batch as Batch
+from dali_lab.dynamic.modes import EvalContext as EvalContext
 from dali_lab.dynamic.reader import Reader
 from dali_lab.dynamic.tensor import Tensor as Tensor
 from dali_lab.dynamic.values import Value
@@ -103,7 +104,18 @@ def _reader(name: str, operator: type[Operator]) -> str:
     """The class of a reader; arguments that must be given may be given to its call as well."""
     text = _of_arrays(class_of(name, operator)).replace("OperatorObject", "Reader").replace("*, ", "")
     text = text.replace("self, ", "self, *, batch_size: int | None = None, ")
-    return text.replace("device: str | None = None", "device: Any = 'cpu', enable_checkpointing: builtins.bool = False")
+    text = text.replace("device: str | None = None", "device: Any = 'cpu', enable_checkpointing: builtins.bool = False")
+    result, given = result_of(operator)
+    if result == "Any" or given:
+        return text
+    made = result.replace("DataNode", "Batch")
+    made = made if made.startswith("tuple") else f"tuple[{made}]"
+    rest = "ctx: EvalContext | None = None, capture: builtins.bool = False) -> Iterator"
+    return f"""{text}
+    @overload
+    def next_epoch(self, batch_size: int, {rest}[{made}]: ...
+    @overload
+    def next_epoch(self, batch_size: int | None = None, {rest}[Any]: ..."""
 
 
 def _of_arrays(text: str) -> str:

@@ -16,7 +16,7 @@ import dali_lab.fn as fn
 import dali_lab.ops as ops
 import dali_lab.plugin.jax as jax_plugin
 from dali_lab import pipeline_def, types
-from dali_lab.graph.recorder import DataNode
+from dali_lab.data_node import DataNode
 from dali_lab.pipeline import Pipeline
 from dali_lab.plugin.pytorch import DALIClassificationIterator, DALIGenericIterator, DALIRaggedIterator, LastBatchPolicy
 from dali_lab.plugin.pytorch.fn import torch_python_function
@@ -109,7 +109,9 @@ def without_a_pipeline() -> None:
     ndd.random.set_seed(3)
     ndd.random.choice(np.arange(4), shape=3, rng=ndd.random.RNG(seed=1))
     for encoded, _ in ndd.readers.File(file_root="pictures", name="Reader").next_epoch(batch_size=4):
-        ndd.decoders.image(encoded, device="mixed")
+        assert ndd.decoders.image(encoded, device="mixed").batch_size <= 4
+    for record in ndd.readers.TFRecord(path="a", index_path="b", features={}).next_epoch(batch_size=4):
+        ndd.decoders.image(record["image"])
 
 
 def mistakes(pipe: Pipeline, node: DataNode) -> None:
@@ -174,6 +176,8 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     ndd.math.nonexistent(3)  # type: ignore
     ndd.readers.File(root="pictures")  # type: ignore
     ndd.readers.Nonexistent()  # type: ignore
+    _first, _second, _more = next(ndd.readers.File(file_root="pictures").next_epoch(batch_size=4))  # type: ignore
+    next(ndd.readers.File(file_root="pictures").next_epoch(4))[0].item()  # type: ignore
     ndd.random.nonexistent()  # type: ignore
     ndd.random.uniform(rnge=(0, 1))  # type: ignore
     ndd.random.choice()  # type: ignore
