@@ -22,6 +22,8 @@ FOLDED = "$folded"
 PARTS = ("nodes", "outputs", "subgraphs")
 MOST_NODES = 100_000
 """Most nodes that a document may have after expansion: definitions in definitions grow fast."""
+MOST_LEVELS = 64
+"""Most definitions in each other."""
 
 Document = dict[str, Any]
 Entry = Mapping[str, Any]
@@ -57,16 +59,16 @@ def definition_of(document: Entry, op: object) -> tuple[str, Entry] | None:
 
 
 def check(document: Entry) -> None:
-    """Refuse definitions that cannot be expanded.
+    """Refuse definitions that cannot be expanded, and more nodes than a document may have.
 
     Raises
     ------
     FormatError
-        If one is not of the form above, contains itself, or expansion would give too many nodes.
+        If a definition is not of the form above, contains itself or too many others, or there are too many nodes.
     """
     definitions = document.get("subgraphs")
     if definitions is None:
-        return
+        definitions = {}
     if not isinstance(definitions, dict):
         raise FormatError("'subgraphs' must be an object")
     for name, definition in definitions.items():
@@ -75,7 +77,8 @@ def check(document: Entry) -> None:
     for name in definitions:
         _size(definitions, name, sizes, ())
     if _grown(document.get("nodes") or {}, sizes) > MOST_NODES:
-        raise FormatError(f"with its sub-graphs expanded, the graph has more than {MOST_NODES:,} nodes")
+        how = "with its sub-graphs expanded, " if definitions else ""
+        raise FormatError(f"{how}the graph has more than {MOST_NODES:,} nodes")
 
 
 def _check_definition(name: str, definition: object) -> None:
@@ -120,6 +123,8 @@ def _size(definitions: Mapping[str, Entry], name: str, sizes: dict[str, int], in
     if name in inside:
         path = " → ".join([*inside[inside.index(name) :], name])
         raise FormatError(f"the sub-graph '{name}' contains itself: {path}")
+    if len(inside) >= MOST_LEVELS:
+        raise FormatError(f"over {MOST_LEVELS} sub-graphs contain each other, such as '{name}'")
     if name not in sizes:
         nodes = definitions[name].get("nodes", {})
         for node in nodes.values():

@@ -159,8 +159,9 @@ def from_document(document: object) -> Graph:
     """
     document = migrate(document)
     folded: Document = {}
+    _mapping(document.get("nodes", {}), "nodes")
+    subgraphs.check(document)
     if document.get("subgraphs") is not None:
-        _mapping(document.get("nodes", {}), "nodes")
         folded = {key: document[key] for key in subgraphs.PARTS if key in document}
         document, _ = subgraphs.expanded({"nodes": {}, "outputs": [], **document})
     nodes: dict[str, Node] = {}

@@ -23,6 +23,9 @@ from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.protocol.documents import Document, GraphNode
 from dali_lab.studio.protocol.values import MOST_LEVELS, EdgeRef, too_deep
 
+_LONGEST_NAME = 1000
+"""Letters of the longest name that a node may have."""
+
 
 def empty_document() -> Document:
     """A document without nodes."""
@@ -88,6 +91,8 @@ def checked(data: object) -> Document:
 
 def check_node(name: object, node: object) -> None:
     """Raise if this cannot be a node of a document."""
+    if isinstance(name, str) and len(name) > _LONGEST_NAME:
+        raise DocumentError(f"A node's name has {len(name):,} letters; {_LONGEST_NAME:,} are the most.", "unreadable")
     if not isinstance(name, str) or not name.strip() or ":" in name or any(ord(letter) < 32 for letter in name):
         raise DocumentError(
             f"{name!r} cannot be a node's name: it is empty, or has a colon or control characters.", "unreadable"

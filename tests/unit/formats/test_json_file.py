@@ -297,3 +297,9 @@ def test_long_lists_of_numbers_fill_lines() -> None:
     lines = text.splitlines()
     assert len(lines) < 30 and max(map(len, lines)) <= 110
     assert json_file.loads(text)["constant"].arguments["fdata"] == values
+
+
+def test_a_file_has_a_limit_of_nodes() -> None:
+    nodes = {f"n{number}": {"op": "flip"} for number in range(100_001)}
+    with pytest.raises(FormatError, match="the graph has more than 100,000 nodes"):
+        json_file.from_document({"format": "dali-lab/graph", "version": 1, "nodes": nodes, "outputs": []})

@@ -151,9 +151,16 @@ def doubling(document: Json) -> None:
     document["nodes"]["aug"] = {"op": "subgraph.d0"}
 
 
+def deep(document: Json) -> None:
+    for depth in range(5000):
+        nodes = {"x": {"op": f"subgraph.d{depth + 1}"}}
+        document["subgraphs"][f"d{depth}"] = {"inputs": [], "nodes": nodes, "outputs": ["x"]}
+
+
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
+        (deep, "over 64 sub-graphs contain each other"),
         (itself, "contains itself: augment → twice → augment"),
         (doubling, "more than 100,000 nodes"),
         (lambda each: each.update(subgraphs=[]), "must be an object"),

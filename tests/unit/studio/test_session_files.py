@@ -99,6 +99,7 @@ def test_files_that_cannot_be_opened_leave_the_document(open_session: Open, fold
         json.dumps({**document(folder), "version": 99}): "newer_version",
         json.dumps({**document(folder), "nodes": {"a": {"inputs": 3}}}): "unreadable",
         json.dumps({**document(folder), "nodes": {"a:b": {"op": "flip"}}}): "unreadable",
+        json.dumps({**document(folder), "nodes": {"a" * 1001: {"op": "flip"}}}): "unreadable",
     }
     before = session.store.document
     for index, (text, code) in enumerate(cases.items()):
