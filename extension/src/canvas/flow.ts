@@ -5,7 +5,7 @@ import { transferOf } from '../core/placement';
 import { formatEdge, isArgument, links, targetKey, type GraphDocument } from '../core/document';
 import { routeOf } from '../core/edits';
 import type { Selection } from '../core/editor';
-import { cornerOf, FRAME, NODE_SIZE, placeOf, type Box, type Size } from '../core/layout';
+import { cornerOf, FRAME, groupBox, NODE_SIZE, placeOf, type Box, type Size } from '../core/layout';
 import { flowName, graphName } from '../core/flowNames';
 import { groupKey, hiddenNodes, portOf } from '../core/subgraphs';
 import type { LinkEdgeType } from './LinkEdge';
@@ -41,19 +41,6 @@ function reuse(old: FlowNode | undefined, next: FlowNode): FlowNode {
   return old.measured && (next.type === 'operator' || next.type === 'subgraph')
     ? { ...next, measured: old.measured }
     : next;
-}
-
-/** The box around the members of a group, with room for its title. */
-function groupBox(document: GraphDocument, members: readonly string[], sizeOf: (id: string) => Size): Box {
-  const boxes = members
-    .filter((id) => document.nodes[id])
-    .map((id) => ({ ...placeOf(document, id), ...sizeOf(id) }));
-  const { pad, title } = FRAME;
-  const x = Math.min(...boxes.map((box) => box.x)) - pad;
-  const y = Math.min(...boxes.map((box) => box.y)) - pad - title;
-  const right = Math.max(...boxes.map((box) => box.x + box.width)) + pad;
-  const bottom = Math.max(...boxes.map((box) => box.y + box.height)) + pad;
-  return { x, y, width: right - x, height: bottom - y };
 }
 
 /** The key of a group's title, which lies over links where its frame lies under them. */

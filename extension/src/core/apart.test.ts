@@ -2,14 +2,22 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CANVAS, editorOf } from '../../testing/editor';
 import { long, photographs, three, trouble } from '../../testing/graphs';
-import { addOperator, appendOperator, applyRemedy, dropOnLink, fitsLink, setDevice } from './actions';
+import {
+  addOperator,
+  appendOperator,
+  applyRemedy,
+  dropOnLink,
+  fitsLink,
+  openNode,
+  setDevice,
+} from './actions';
 import { cardsOf, makeWay, wayOut } from './apart';
 import { paste } from './clipboard';
 import { execute } from './commands';
 import { links, type GraphDocument } from './document';
 import * as edits from './edits';
 import type { Editor } from './editor';
-import { overlap, type Box, type Size } from './layout';
+import { groupBox, overlap, type Box, type Size } from './layout';
 import { makeRandom } from './random';
 
 /** A size for each card that stays its own, as cards of different operators have. */
@@ -166,6 +174,23 @@ describe('cards on the canvas', () => {
     expect(editor.history.document.view.nodes['flip']).toEqual({ x: 3001, y: 17 });
     setDevice(editor, ['flip'], 'gpu');
     expect(editor.history.document.view.nodes['flip']).toEqual({ x: 3001, y: 17 });
+  });
+
+  it('leave room for the title of a sub-graph that opens', async () => {
+    await start(photographs());
+    editor.select(['rotate', 'brightness_contrast']);
+    execute(editor, 'subgraph');
+    const beside = { x: 240, y: 5030 - sizeOf('normalize').height };
+    editor.edit('move', (document) =>
+      edits.moveNodes(document, { augment: { x: 0, y: 5000 }, normalize: beside }),
+    );
+    openNode(editor, 'augment');
+    const document = editor.history.document;
+    const [group] = document.view.groups;
+    expect(document.view.nodes['normalize']).toEqual(beside);
+    const frame = groupBox(document, group?.nodes ?? [], sizeOf);
+    const others = [...cardsOf(document, sizeOf)].filter(([id]) => !group?.nodes.includes(id));
+    expect(others.filter(([, box]) => overlap(box, frame))).toEqual([]);
   });
 
   it('give way to one that has grown', () => {

@@ -1,7 +1,7 @@
 /** Keeps cards on the canvas apart: every edit goes through here, and what it placed on others moves to free room. */
 import type { GraphDocument } from './document';
 import { moveNodes, type Point } from './edits';
-import { cornerOf, GRID, overlap, placeOf, type Box, type Size } from './layout';
+import { cornerOf, GRID, groupBox, overlap, placeOf, type Box, type Size } from './layout';
 import { groupKey, hiddenNodes } from './subgraphs';
 
 /** Space left around a card that is moved to free room. */
@@ -71,12 +71,15 @@ export function wayOut(block: readonly Box[], obstacles: readonly Box[]): Point 
   return free ?? { x: 0, y: up(Math.max(...obstacles.map((box) => box.y + box.height)) + GAP) - whole.y };
 }
 
-/** Places of cards of `names` that stand clear of `fixed` and of each other: together where they can, else one by one. */
-function apart(cards: Cards, names: readonly string[], fixed: readonly Box[]): Cards {
+/**
+ * Places of cards of `names` that stand clear of `fixed` and of each other: together, with the frames around them, where
+ * they can, else one by one.
+ */
+function apart(cards: Cards, names: readonly string[], fixed: readonly Box[], frames: readonly Box[]): Cards {
   const block = names.map((name) => cards.get(name) as Box);
   const alone = block.every((box, index) => !meets(box, block.slice(index + 1)));
   if (alone) {
-    const way = wayOut(block, fixed);
+    const way = wayOut([...block, ...frames], fixed);
     return new Map(names.map((name, index) => [name, moved(block[index] as Box, way)]));
   }
   const placed = [...fixed];
@@ -122,7 +125,11 @@ export function keepApart(before: GraphDocument, after: GraphDocument, sizeOf: S
   if (names.length === 0) return after;
   const chosen = new Set(names);
   const fixed = [...cards].flatMap(([name, box]) => (chosen.has(name) ? [] : [box]));
-  return placed(after, cards, apart(cards, names, fixed));
+  // A group that opens has its title and its button to close it in its frame.
+  const frames = after.view.groups
+    .filter(({ nodes }) => nodes.length > 0 && nodes.every((id) => cards.has(id) && !old.has(id)))
+    .map(({ nodes }) => groupBox(after, nodes, sizeOf));
+  return placed(after, cards, apart(cards, names, fixed, frames));
 }
 
 /** The document with cards that cover each other apart: cards have grown, and those below or right of them give way. */

@@ -40,6 +40,23 @@ const NODE_GAP = 28;
 const ROW_GAP = 48;
 /** Room for the frame and the title of a group around its members. */
 export const FRAME = { pad: 24, title: 20 };
+/** The box around the members of a group, with room for its title. */
+export function groupBox(
+  document: GraphDocument,
+  members: readonly string[],
+  sizeOf: (id: string) => Size,
+): Box {
+  const boxes = members
+    .filter((id) => document.nodes[id])
+    .map((id) => ({ ...placeOf(document, id), ...sizeOf(id) }));
+  const { pad, title } = FRAME;
+  const x = Math.min(...boxes.map((box) => box.x)) - pad;
+  const y = Math.min(...boxes.map((box) => box.y)) - pad - title;
+  const right = Math.max(...boxes.map((box) => box.x + box.width)) + pad;
+  const bottom = Math.max(...boxes.map((box) => box.y + box.height)) + pad;
+  return { x, y, width: right - x, height: bottom - y };
+}
+
 /** A graph is wrapped into one row more only where it is then shown larger by this factor. */
 const WORTH_A_ROW = 1.06;
 
