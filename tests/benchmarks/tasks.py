@@ -159,8 +159,7 @@ def with_node(*keys: str, done: Callable[[Hand], Any]) -> Do:
 def sub_graph(hand: Hand) -> bool:
     hand.node("rotate")
     hand.node("brightness_contrast", "Shift")
-    hand.click(hand.tab.node("brightness_contrast"), button="right", position={"x": 12, "y": 8})
-    hand.click(hand.page.get_by_role("menuitem", name="Make a sub-graph").first)
+    hand.press("u")
     return hand.until(lambda: "augment" in hand.nodes)
 
 

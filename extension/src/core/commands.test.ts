@@ -9,6 +9,7 @@ import type { GraphDocument } from './document';
 /** Commands that change the graph; all others must leave it as it is. */
 const EDITS = new Set([
   'subgraph',
+  'open-subgraph',
   'cut',
   'paste',
   'duplicate',
@@ -138,4 +139,20 @@ describe('every command', () => {
     execute(editor, 'toggle-tray');
     expect(isChecked(editor, 'toggle-tray')).toBe(false);
   });
+});
+
+it('makes a sub-graph of several nodes by the key that opens it, and that closes it', () => {
+  const nodes = (): string[] => Object.keys(editor.history.document.nodes);
+  const [first, second, third] = nodes() as [string, string, string];
+  editor.select([second, third]);
+  execute(editor, 'open-subgraph');
+  expect(nodes()).toEqual([first, 'augment']);
+  execute(editor, 'open-subgraph');
+  expect(nodes()).toHaveLength(3);
+  execute(editor, 'open-subgraph');
+  expect(nodes()).toEqual([first, 'augment']);
+  // One node is none, as Ctrl+Shift+U makes one of it.
+  editor.select([first]);
+  execute(editor, 'open-subgraph');
+  expect(nodes()).toEqual([first, 'augment']);
 });

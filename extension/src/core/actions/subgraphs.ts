@@ -93,7 +93,7 @@ export function closeGroup(editor: Editor, id: string): void {
   if (done) editor.select([made]);
 }
 
-/** Opens the selected sub-graph, or closes the one that stands open around the selection. */
+/** Opens the selected sub-graph, or closes the one that stands open around the selection; else makes one of several nodes. */
 export function toggleSubgraph(editor: Editor): void {
   const document = editor.history.document;
   const { nodes, item } = editor.selection.get();
@@ -106,6 +106,7 @@ export function toggleSubgraph(editor: Editor): void {
     (each) => each.subgraph && (each.id === item || each.nodes.some((id) => nodes.has(id))),
   );
   if (group) closeGroup(editor, group.id);
+  else if (nodes.size > 1) makeSubgraphOfSelection(editor);
 }
 
 /** Takes a sub-graph that nothing uses out of the document. */

@@ -154,7 +154,9 @@ export const GRAPH = inSection('Graph', [
   {
     id: 'open-subgraph',
     label: msg('Open or close the sub-graph'),
-    caption: msg('Its nodes stand on the canvas while it is open; all its uses follow'),
+    caption: msg(
+      'Its nodes stand on the canvas while it is open; all its uses follow. Makes one of several nodes',
+    ),
     keys: ['U'],
     enabled: (editor) => writable(editor) && any(editor),
     run: actions.toggleSubgraph,
