@@ -27,3 +27,9 @@ def compilations() -> int:
         _listening = True
     background = sys.modules.get("dali_lab.kernels.cpu.background")
     return _compiled + (background.detours() if background is not None else 0) if _listening else -1
+
+
+def compiling() -> bool:
+    """Whether kernels are being compiled in the background."""
+    background = sys.modules.get("dali_lab.kernels.cpu.background")
+    return background is not None and background.busy()

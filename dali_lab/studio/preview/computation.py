@@ -177,14 +177,22 @@ class BatchComputation:
         short = not times.knows(ops) and time.monotonic() - began < _SHORT
         if (short or compilations() != compiled) and not once:
             # The first use of a kernel loads or compiles it; the time shown is that of later uses.
+            compiled = compilations()
             engine, run = attempt(device_plan or plan, 1, told=False)
         run.values = {edge: download(batch) for edge, batch in run.values.items()}
         # On a GPU the time between events counts.
         run.seconds.update(engine.device.seconds() if engine.device is not None else {})
+        # While kernels are still compiled in the background, slower code does their work: its time is no cost.
+        unmeasured = compilations() != compiled
         for name in names:
             # A failed operator is likely to fail again, so its next run has one sample in a chunk from the start.
-            times.note(self._graph.nodes[name].op, None if run.failures else run.seconds.get(name, 0.0) / size)
-        return {name: self._result(name, keys[name], size, run) for name in names}
+            predicts = not (run.failures or unmeasured)
+            times.note(self._graph.nodes[name].op, run.seconds.get(name, 0.0) / size if predicts else None)
+        results = {name: self._result(name, keys[name], size, run) for name in names}
+        if unmeasured:
+            for result in results.values():
+                result.seconds, result.unmeasured = None, not once
+        return results
 
     def _plans(self, keys: Mapping[str, str]) -> tuple[list[str], Plan | None, Plan | None]:
         """The nodes that can be planned, and the plans without and with a GPU.

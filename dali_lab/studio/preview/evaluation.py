@@ -20,6 +20,7 @@ from dali_lab.schema.registry import find_operator
 from dali_lab.schema.source import Draw
 from dali_lab.studio.preview.branches import Branches
 from dali_lab.studio.preview.cache import Cache
+from dali_lab.studio.preview.compilations import compiling
 from dali_lab.studio.preview.computation import BatchComputation, PreviewResources, Progress
 from dali_lab.studio.preview.results import Evaluation, Failure, NodeResult, Token
 from dali_lab.studio.preview.sources import Pins, Sources, digest, file_state, paths_state, sample_files_state, values
@@ -315,7 +316,7 @@ class _Run:
 
     def _known(self, key: str) -> NodeResult | None:
         found = self.owner.cache.get(key)
-        if found is None or found.count < self.size:
+        if found is None or found.count < self.size or (found.unmeasured and not compiling()):
             return None
         if found.files and any(file_state(path) != (path, changed, size) for path, changed, size in found.files):
             return None

@@ -40,6 +40,8 @@ class NodeResult:
         Time spent, summed over threads.
     count
         Samples asked for.
+    unmeasured
+        It is to be computed again for its time, as kernels were being compiled.
     files
         State of the files that were read, to notice when one changes.
     """
@@ -50,6 +52,7 @@ class NodeResult:
     failures: list[Failure] = field(default_factory=list)
     seconds: float | None = None
     count: int = 0
+    unmeasured: bool = False
     files: tuple[tuple[str, int, int], ...] = ()
 
     def size(self) -> int:
@@ -93,6 +96,8 @@ class Evaluation:
             return None
         inner = [self.results[name] for name in members if name in self.results]
         seconds = [result.seconds for result in inner if result.seconds is not None]
+        if any(result.unmeasured for result in inner):
+            seconds = []
         return NodeResult(
             "/".join(f"{output} {result.key}" for result, output in given),
             [result.outputs[output] for result, output in given],
