@@ -147,16 +147,23 @@ gpu_prefetch_queue_depth
 class DALIDataset(DALIDatasetWithInputs):
     """A ``tf.data.Dataset`` over a pipeline without external sources.
 
-    It takes the arguments of :class:`~dali_lab.plugin.tf.experimental.DALIDatasetWithInputs` but `input_datasets`.
+    It takes the arguments of :class:`~dali_lab.plugin.tf.experimental.DALIDatasetWithInputs`.
 
     Raises
     ------
+    TypeError
+        If `input_datasets` is given.
     ValueError
         If the pipeline has an external source.
     """
 
-    @with_parameters_of(DALIDatasetWithInputs.__init__, without=("input_datasets",))
+    @with_parameters_of(DALIDatasetWithInputs.__init__)
     def __init__(self, pipeline: Pipeline, **settings: Any) -> None:
+        if settings.get("input_datasets") is not None:
+            raise TypeError(
+                "got an unexpected keyword argument 'input_datasets'. Dataset inputs are allowed only in"
+                " 'experimental.DALIDatasetWithInputs'."
+            )
         if isinstance(pipeline, Pipeline) and incoming.has_external_source(pipeline):
             raise ValueError(
                 "DALIDataset got a DALI pipeline containing External Source operator nodes. External Source nodes can"

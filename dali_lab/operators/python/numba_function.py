@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import FLOAT16
+from dali_lab.model.dtypes import FLOAT16, name_in_messages
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, AssertedError, OperatorError
 from dali_lab.model.references import PythonReference, is_function
 from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, integers, register
@@ -107,12 +107,12 @@ class NumbaFunction(Operator):
             if batch.dtype != dtype:
                 raise OperatorError(
                     f"Data type passed in `in_types` at index {index} doesn't match type of the input data:"
-                    f" {dtype}, {batch.dtype}"
+                    f" {name_in_messages(batch.dtype)} != {name_in_messages(dtype)}"
                 )
             if batch.ndim != ndim:
                 raise OperatorError(
                     f"Number of dimensions passed in `ins_ndim` at index {index} doesn't match the number of dimensions"
-                    f" of the input data: {ndim} and {batch.ndim}"
+                    f" of the input data: {batch.ndim} != {ndim}"
                 )
         outputs = tuple(
             call.allocate(shapes, dtype, "")

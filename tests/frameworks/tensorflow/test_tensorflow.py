@@ -194,6 +194,8 @@ def test_sources_of_python_run_along() -> None:
 def test_inputs_that_do_not_fit_are_refused(given: Any, error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):
         dataset_of(fed(batch_size=3), batch_size=3, output_dtypes=(tf.float32, tf.int64), input_datasets=given)
+    with pytest.raises(TypeError, match=r"Dataset inputs are allowed only in 'experimental\.DALIDatasetWithInputs'"):
+        dali_tf.DALIDataset(fed(batch_size=3), output_dtypes=tf.int64, input_datasets=given)
     with pytest.raises(TypeError, match=r"must be instances of type `tf.data.Dataset`"):
         experimental.Input(np.zeros(3))
 
