@@ -17,7 +17,10 @@ Array = npt.NDArray[Any]
 JPEG_QUALITY = 88
 _EXACT_BELOW = 48
 _STRIP = 16
-_LARGE_FILE = 32 << 20
+_MOST_PIXELS = 1 << 26
+"""Pixels of the largest file that is decoded to show it small; a small file may hold gigabytes of them."""
+_MOST_PIXELS_REDUCED = 1 << 28
+"""The same for JPEG, which is decoded small, but holds its numbers at full size where it is progressive."""
 _REDUCED = (2, 4, 8)
 
 
@@ -188,11 +191,11 @@ def encoded_picture(data: Array, size: int) -> Picture | None:
         header = peek(flat)
     except CodecError:
         return None
+    if header.height * header.width > (_MOST_PIXELS_REDUCED if header.format == JPEG else _MOST_PIXELS):
+        return None  # the decoder's own node shows this one
     if header.format == JPEG:
         reduced = [divisor for divisor in _REDUCED if max(header.height, header.width) >= divisor * size]
         flag = getattr(cv2, f"IMREAD_REDUCED_COLOR_{max(reduced)}") if reduced else flag
-    elif flat.size > _LARGE_FILE:
-        return None  # only JPEG can be decoded small; the decoder's own node shows this one
     try:
         decoded = cv2.imdecode(flat, flag)
     except cv2.error:

@@ -193,3 +193,20 @@ def test_masks_sounds_and_matrices() -> None:
     assert (item.width, item.height) == (120, 40)
     assert picture(np.zeros(0, np.float32), "", "audio", WHOLE, 120) is None
     assert picture(np.random.default_rng(0).random((64, 80)).astype(np.float32), "ft", "tensor", WHOLE, 96) is not None
+
+
+@pytest.mark.parametrize(("form", "mark", "width"), [(".png", b"IHDR", 4), (".jpg", b"\xff\xc0", 2)])
+def test_a_small_file_with_too_many_pixels_is_not_decoded(
+    form: str, mark: bytes, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a reader's output: a file of a megabyte may unfold to gigabytes."""
+
+    def decoded(*arguments: object) -> None:
+        raise AssertionError("it was decoded")
+
+    data = bytearray(cv2.imencode(form, np.zeros((64, 64, 3), np.uint8))[1])
+    size = (30_000).to_bytes(width, "big")
+    begin = data.index(mark) + (4 if form == ".png" else 5)
+    data[begin : begin + 2 * len(size)] = size + size
+    monkeypatch.setattr(cv2, "imdecode", decoded)
+    assert encoded_picture(np.frombuffer(bytes(data), np.uint8), 96) is None
