@@ -16,7 +16,7 @@ from dali_lab.checking.journal import Journal, mark
 from dali_lab.checking.judging import judged
 from dali_lab.checking.report import ReaderSummary, Report
 from dali_lab.checking.walk import Part, Walk
-from dali_lab.graph.graph import Graph
+from dali_lab.graph.graph import Graph, require_graph
 
 
 class Progress(NamedTuple):
@@ -156,5 +156,6 @@ def check(graph: Graph, **options: int | None) -> Report:
     **options
         `batch_size` and `threads`, as for :class:`Check`.
     """
+    require_graph(graph)
     with closing(Check(graph, **options)) as checking:  # type: ignore[arg-type]
         return checking.run()

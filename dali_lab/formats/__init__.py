@@ -15,7 +15,7 @@ from dali_lab.formats.disk import PathLike, read_bytes, write_bytes
 from dali_lab.formats.paths import beside, resolved
 from dali_lab.formats.registry import FORMATS, Format, beginning, detected, format_of
 from dali_lab.formats.secrets import refuse_secrets
-from dali_lab.graph.graph import Graph
+from dali_lab.graph.graph import Graph, require_graph
 from dali_lab.model.errors import FormatError, nearest
 from dali_lab.model.references import trusted
 
@@ -111,6 +111,7 @@ def dump(graph: Graph, path: PathLike, to: str | None = None, **options: object)
     FormatError
         If the graph cannot be written in this form, or the file not at all.
     """
+    require_graph(graph)
     to = to or format_of(path).name
     form = FORMATS.get(to)
     if form is not None and (form.movable or form.program):
@@ -129,6 +130,7 @@ def dumps(graph: Graph, to: str, **options: object) -> bytes:
     """
     if to not in FORMATS:
         raise FormatError(f"there is no form '{to}'{nearest(to, FORMATS)}; there are {', '.join(FORMATS)}")
+    require_graph(graph)
     refuse_secrets(graph)
     content = FORMATS[to].dumps(graph, **options)
     return content.encode("utf-8", "replace") if isinstance(content, str) else content

@@ -298,6 +298,13 @@ class Graph:
 _drawers: list[Callable[[Graph], dict[str, str]]] = []
 
 
+def require_graph(value: object) -> None:
+    """Raise a :class:`TypeError` if a program gives something else than a graph, such as a pipeline."""
+    if not isinstance(value, Graph):
+        cure = "; give the pipeline's graph: pipe.graph" if hasattr(type(value), "graph") else ""
+        raise TypeError(f"takes a graph, got {type(value).__name__}{cure}")
+
+
 def show_graphs_with(drawer: Callable[[Graph], dict[str, str]]) -> None:
     """Register the drawer that notebooks use for graphs; it returns texts by MIME type."""
     _drawers[:] = [drawer]

@@ -20,7 +20,7 @@ from dali_lab.device.transfer import download
 from dali_lab.executor.bad_samples import BadSample
 from dali_lab.formats import dump
 from dali_lab.formats.disk import write_bytes
-from dali_lab.graph.graph import Graph
+from dali_lab.graph.graph import Graph, require_graph
 from dali_lab.graph.verification import verify
 from dali_lab.io.locations import is_remote
 from dali_lab.model.batch import Batch
@@ -416,6 +416,7 @@ def pack(graph: Graph, folder: str | os.PathLike[str], *, anew: bool = False, **
     ArgumentError
         If `folder` is a URL.
     """
+    require_graph(graph)
     if is_remote(folder):
         raise ArgumentError("stores are not written to: name a folder of this machine", argument="folder")
     with closing(Packing(graph, Path(folder), **options)) as packing:

@@ -8,19 +8,22 @@ import io
 import re
 import xml.dom.minidom
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dali_lab import formats, types
+from dali_lab import Pipeline, formats, types
+from dali_lab.checking import check
 from dali_lab.errors import FormatError
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures import png, report
 from dali_lab.gallery import load_gallery
 from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.packing import pack
 from dali_lab.schema.everyday import names_in
 from tests.unit.formats.strategies import graphs
 from tests.unit.formats.test_python_code import example
@@ -63,6 +66,20 @@ def test_the_content_tells_the_form_and_not_the_ending(tmp_path: Path) -> None:
     for to in ("json", "dali-serialized", "python"):
         formats.dump(example(), path, to)
         assert set(formats.load(path).nodes) == set(example().nodes)
+
+
+def test_a_pipeline_in_place_of_its_graph_is_told_so(tmp_path: Path) -> None:
+    pipe: Any = Pipeline(1, 1, None)
+    for use in (
+        lambda: formats.dump(pipe, tmp_path / "a.dali.json"),
+        lambda: formats.dumps(pipe, "python"),
+        lambda: check(pipe),
+        lambda: pack(pipe, tmp_path / "packed"),
+    ):
+        with pytest.raises(TypeError, match=r"takes a graph, got Pipeline; give the pipeline's graph: pipe\.graph"):
+            use()
+    with pytest.raises(TypeError, match=r"takes a graph, got str$"):
+        check("training.dali.json")  # type: ignore[arg-type]
 
 
 def test_unknown_forms_say_what_there_is(tmp_path: Path) -> None:
