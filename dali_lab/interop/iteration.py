@@ -151,8 +151,9 @@ class PipelineIterator(IteratorState):
             raise IteratorError(message, argument="last_batch_padded")
         if self._size > 0 and not self._reader_name:
             warnings.warn(
-                "Please set `reader_name` and don't set last_batch_padded and size manually whenever possible:"
-                " with several shards, samples may be missed or repeated otherwise",
+                "Please set `reader_name` and don't set last_batch_padded and size manually whenever possible. This may"
+                " lead, in some situations, to missing some samples or returning duplicated ones: where there are"
+                " several shards.",
                 UserWarning,
                 stacklevel=user_stacklevel(),
             )

@@ -59,7 +59,10 @@ class LoaderEvaluator:
             In mode ``"replay"``, if the loader had no batch.
         """
         if self.mode == "replay" and not self.cache_ready:
-            raise RuntimeError("No cached batches available: the loader gave none when this was made")
+            raise RuntimeError(
+                "No cached batches available. This should not happen in replay mode as batches are cached during"
+                " construction: the loader gave none then."
+            )
         return self._timed(self._replayed() if self.mode == "replay" else iter(self.dataloader))
 
     def _replayed(self) -> Iterator[Any]:

@@ -18,7 +18,10 @@ __all__ = ["heard"]  # a fixture
 def test_iterators_over_several_pipelines_stay_in_step(tmp_path: Path) -> None:
     go_on = tmp_path / "go on"
     held = _counting(lambda index: _wait_for_file(go_on) if index == 1 else None)
-    with pytest.warns(UserWarning, match="Please set `reader_name`"):
+    with pytest.warns(
+        UserWarning,
+        match=r"Please set `reader_name` .* whenever possible\. This may lead, in some situations, to missing",
+    ):
         iterator = DALIGenericIterator([_counting(), held], ["x", "y"], size=1000)
     batches = [next(iterator)]
     _interrupt_in("take", lambda: len(iterator._taken) == 1)

@@ -36,5 +36,5 @@ def test_replayed_batches_fill_an_epoch() -> None:
     loader[:] = [9] * 5
     assert list(evaluator) == [3, 4, 3, 4, 3]
     assert evaluator.get_metrics()["cached_batches"] == 2
-    with pytest.raises(RuntimeError, match="No cached batches"):
+    with pytest.raises(RuntimeError, match=r"No cached batches available\. This should not happen in replay"):
         iter(LoaderEvaluator([], mode="replay"))
