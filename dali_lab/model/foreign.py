@@ -131,8 +131,16 @@ def address_of(target: Any) -> int:
 
 
 def copy_out(batch: Batch, target: object) -> None:
-    """Copy all samples, one after the other, to an address in CPU memory."""
+    """Copy all samples, one after the other, to an address in CPU memory.
+
+    Raises
+    ------
+    ValueError
+        If the address is 0, and there is something to copy.
+    """
     address = address_of(target)
+    if not address and batch.sizes.any():
+        raise ValueError("the elements are to be copied to the address 0, where no memory is")
     for source, size in zip(batch.addresses.tolist(), (batch.sizes * batch.itemsize).tolist(), strict=True):
         if size:
             ctypes.memmove(address, source, size)

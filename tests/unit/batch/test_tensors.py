@@ -248,6 +248,10 @@ def test_copy_to_external(make: Callable[[Any], Any]) -> None:
         assert np.array_equal(out, expected)
     with pytest.raises(TypeError):
         tensors.copy_to_external("here")
+    for nowhere in (0, ctypes.c_void_p(None)):
+        with pytest.raises(ValueError, match="address 0"):
+            tensors.copy_to_external(nowhere)
+    ours.TensorListCPU(np.zeros((0, 3), np.float32)).copy_to_external(0)
 
 
 def test_broadcast() -> None:
