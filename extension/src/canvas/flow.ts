@@ -57,7 +57,7 @@ export function fitFrames(
     const key = itemOf(node.id);
     const group = document.view.groups.find(({ id }) => id === key);
     if (!group) return node;
-    const frame = groupBox(document, group.nodes, sizeOf);
+    const frame = groupBox(document, group, sizeOf);
     const { x, y, width, height } = node.type === 'frame' ? frame : titleBox(frame);
     if (node.width === width && node.height === height) return node;
     return { ...node, position: { x, y }, width, height, measured: { width, height } };
@@ -120,7 +120,7 @@ export function flowNodes(
       );
       continue;
     }
-    const frame = groupBox(document, group.nodes, sizeOf);
+    const frame = groupBox(document, group, sizeOf);
     const selected = isSelected(id, selection);
     for (const [key, type, box, zIndex] of [
       [id, 'frame', frame, -2],

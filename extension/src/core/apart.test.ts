@@ -14,7 +14,7 @@ import {
 import { cardsOf, makeWay, wayOut } from './apart';
 import { paste } from './clipboard';
 import { execute } from './commands';
-import { links, type GraphDocument } from './document';
+import { links, type GraphDocument, type Group } from './document';
 import * as edits from './edits';
 import type { Editor } from './editor';
 import { groupBox, overlap, type Box, type Size } from './layout';
@@ -188,7 +188,7 @@ describe('cards on the canvas', () => {
     const document = editor.history.document;
     const [group] = document.view.groups;
     expect(document.view.nodes['normalize']).toEqual(beside);
-    const frame = groupBox(document, group?.nodes ?? [], sizeOf);
+    const frame = groupBox(document, group as Group, sizeOf);
     const others = [...cardsOf(document, sizeOf)].filter(([id]) => !group?.nodes.includes(id));
     expect(others.filter(([, box]) => overlap(box, frame))).toEqual([]);
   });

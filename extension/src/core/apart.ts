@@ -128,7 +128,7 @@ export function keepApart(before: GraphDocument, after: GraphDocument, sizeOf: S
   // A group that opens has its title and its button to close it in its frame.
   const frames = after.view.groups
     .filter(({ nodes }) => nodes.length > 0 && nodes.every((id) => cards.has(id) && !old.has(id)))
-    .map(({ nodes }) => groupBox(after, nodes, sizeOf));
+    .map((group) => groupBox(after, group, sizeOf));
   return placed(after, cards, apart(cards, names, fixed, frames));
 }
 

@@ -5,7 +5,7 @@ import { apply, diff } from './changes';
 import { joinOpen, offer, removeDefinition, renameDefinition, subgraphOperators } from './definitions';
 import type { GraphDocument, Group } from './document';
 import * as edits from './edits';
-import { NODE_SIZE } from './layout';
+import { groupBox, NODE_SIZE } from './layout';
 import { closeSubgraph, makeSubgraph, openSubgraph, subgraphProblem } from './openDefinitions';
 
 const operators = new Catalogue(inject('catalogue'));
@@ -130,6 +130,37 @@ describe('a sub-graph', () => {
     expect(removeDefinition(outer, 'augment')).toBeNull();
     const renamed = renameDefinition(outer, 'augment', 'turn');
     expect(renamed.subgraphs?.['ready']?.nodes['augment']?.op).toBe('subgraph.turn');
+  });
+
+  it('opens and closes within another that is open', () => {
+    const start = made();
+    const outer = makeSubgraph(start, withOf(start), ['augment', 'normalize'], 'ready').document;
+    const [ready, group] = opened(outer, 'ready');
+    const [both, inner] = opened(ready, group.nodes[0] as string);
+    const find = (document: GraphDocument, { id }: Group): Group =>
+      document.view.groups.find((each) => each.id === id) as Group;
+    expect(find(both, group).nodes).toEqual(['rotate', 'brightness_contrast', 'normalize']);
+    const [around, within] = [group, inner].map((each) => groupBox(both, find(both, each), () => NODE_SIZE));
+    expect(around?.y).toBeLessThan(within?.y ?? 0);
+    // The inner one first, or the outer one at once: both are as before.
+    const first = closeSubgraph(both, withOf(both), inner)?.document as GraphDocument;
+    expect(find(first, group).nodes).toHaveLength(2);
+    for (const document of [first, both]) {
+      const closed = closeSubgraph(document, withOf(document), find(document, group))?.document;
+      expect(closed?.subgraphs).toEqual(outer.subgraphs);
+      expect(closed?.nodes).toEqual(outer.nodes);
+      expect(closed?.view.groups).toEqual([]);
+    }
+    // A node inside may have the name of the instance.
+    const named = edits.renameNode(outer, 'ready', 'augment');
+    expect(opened(named, 'augment')[0].nodes['normalize']?.inputs).toEqual(['augment']);
+    // Where it is all there is in the outer one, too.
+    const alone = makeSubgraph(start, withOf(start), ['augment'], 'only').document;
+    const [only, frame] = opened(alone, 'only');
+    const [deep] = opened(only, frame.nodes[0] as string);
+    const closed = closeSubgraph(deep, withOf(deep), find(deep, frame))?.document;
+    expect(closed?.subgraphs).toEqual(alone.subgraphs);
+    expect(closed?.nodes).toEqual(alone.nodes);
   });
 
   it('offers arguments or not', () => {

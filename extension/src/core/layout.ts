@@ -1,6 +1,6 @@
 /** Automatic layout, free places for new nodes, alignment: where things stand on the canvas. */
 import { graphlib, layout as dagreLayout } from '@dagrejs/dagre';
-import { isArgument, links, parseEdge, type GraphDocument } from './document';
+import { isArgument, links, parseEdge, type GraphDocument, type Group } from './document';
 import type { Point } from './edits';
 
 export interface Size {
@@ -40,15 +40,21 @@ const NODE_GAP = 28;
 const ROW_GAP = 48;
 /** Room for the frame and the title of a group around its members. */
 export const FRAME = { pad: 24, title: 20 };
-/** The box around the members of a group, with room for its title. */
-export function groupBox(
-  document: GraphDocument,
-  members: readonly string[],
-  sizeOf: (id: string) => Size,
-): Box {
-  const boxes = members
-    .filter((id) => document.nodes[id])
-    .map((id) => ({ ...placeOf(document, id), ...sizeOf(id) }));
+/** Whether a group stands in another: a sub-graph that was opened in one that is open. */
+export function isInside({ view }: GraphDocument, inner: Group, outer: Group): boolean {
+  const at = ({ id }: Group): number => view.groups.findIndex((each) => each.id === id);
+  return at(inner) > at(outer) && inner.nodes.every((id) => outer.nodes.includes(id));
+}
+
+/** The box around the members of a group and the frames in it, with room for its title. */
+export function groupBox(document: GraphDocument, group: Group, sizeOf: (id: string) => Size): Box {
+  const inner = document.view.groups.filter((each) => !each.collapsed && isInside(document, each, group));
+  const boxes = [
+    ...group.nodes
+      .filter((id) => document.nodes[id])
+      .map((id) => ({ ...placeOf(document, id), ...sizeOf(id) })),
+    ...inner.map((each) => groupBox(document, each, sizeOf)),
+  ];
   const { pad, title } = FRAME;
   const x = Math.min(...boxes.map((box) => box.x)) - pad;
   const y = Math.min(...boxes.map((box) => box.y)) - pad - title;

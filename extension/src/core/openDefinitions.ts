@@ -19,7 +19,7 @@ import {
 } from './document';
 import { mapEdges, trimmed, without } from './edits/rewriting';
 import { t } from './language';
-import { cornerOf, FRAME } from './layout';
+import { cornerOf, FRAME, isInside } from './layout';
 
 /** Distance of the nodes of an open sub-graph from its frame, whose corner is that of the closed one. */
 const FRAME_EDGE = { x: FRAME.pad, y: FRAME.pad + FRAME.title };
@@ -145,7 +145,13 @@ export function makeSubgraph(
       const left = each.nodes.filter((member) => !chosen.has(member));
       return left.length === each.nodes.length
         ? each
-        : { ...each, nodes: left.length > 0 ? [...left, id] : [] };
+        : {
+            ...each,
+            nodes:
+              left.length > 0 || (each.subgraph && members.every((one) => each.nodes.includes(one)))
+                ? [...left, id]
+                : [],
+          };
     })
     .filter((each) => each.nodes.length > 0);
   const taken: Record<string, unknown> = Object.fromEntries(parts.inputs.map((each) => [each, true]));
@@ -244,12 +250,9 @@ export function openSubgraph(
       }
     }
   }
-  const nodes: Record<string, GraphNode> = {};
-  for (const [key, node] of Object.entries(document.nodes)) {
-    if (key === id) Object.assign(nodes, placed);
-    else nodes[key] = node;
-  }
-  const moved = mapEdges({ ...document, nodes }, (reference) => {
+  // A node in it may have the name of the instance, which others speak of.
+  const rest = without(document.nodes, new Set([id]));
+  const moved = mapEdges({ ...document, nodes: rest }, (reference) => {
     const source = parseEdge(reference);
     if (source.node !== id) return reference;
     const inner = out(definition.outputs[source.output] ?? null);
@@ -257,6 +260,11 @@ export function openSubgraph(
       ? null
       : formatEdge({ ...parseEdge(inner), ...(source.device ? { device: source.device } : {}) });
   });
+  const nodes: Record<string, GraphNode> = {};
+  for (const key of Object.keys(document.nodes)) {
+    if (key === id) Object.assign(nodes, placed);
+    else nodes[key] = moved.nodes[key] as GraphNode;
+  }
   const place = document.view.nodes[id] ?? {};
   const corner = { x: (place.x ?? 0) + FRAME_EDGE.x, y: (place.y ?? 0) + FRAME_EDGE.y };
   const views = Object.fromEntries(
@@ -274,12 +282,16 @@ export function openSubgraph(
     nodes: [...names.values()],
     subgraph: { name, instance: id, names: back },
   };
+  // What it stands in, such as another sub-graph that is open, has its nodes for it.
   const groups = document.view.groups.map((each) =>
-    each.nodes.includes(id) ? { ...each, nodes: each.nodes.filter((member) => member !== id) } : each,
+    each.nodes.includes(id)
+      ? { ...each, nodes: each.nodes.flatMap((member) => (member === id ? [...names.values()] : [member])) }
+      : each,
   );
   return {
     document: {
       ...moved,
+      nodes,
       view: {
         ...document.view,
         nodes: { ...without(document.view.nodes, new Set([id])), ...views },
@@ -298,5 +310,12 @@ export function closeSubgraph(
 ): MadeSubgraph | null {
   const open = group.subgraph;
   if (!open || !document.subgraphs?.[open.name]) return null;
+  // Those that are open in it are closed before it.
+  const inner = document.view.groups.find((each) => each.subgraph && isInside(document, each, group));
+  if (inner) {
+    const closed = closeSubgraph(document, catalogue, inner)?.document;
+    const now = closed?.view.groups.find(({ id }) => id === group.id);
+    return closed && now ? closeSubgraph(closed, catalogue, now) : null;
+  }
   return makeSubgraph(document, catalogue, group.nodes, open.name, group);
 }
