@@ -117,6 +117,20 @@ class Contrast(Step):
 
 
 @dataclass(frozen=True)
+class Invert(Step):
+    """255 less each value."""
+
+    def torchvision(self) -> list[Piece]:
+        return [made("v2.RandomInvert", ("p", "1.0"))]
+
+    def albumentations(self) -> list[Piece]:
+        return [made("A.InvertImg", ("p", "1.0"))]
+
+    def keras(self) -> list[Piece]:
+        return [made("layers.Rescaling", "-1", ("offset", "255"))]
+
+
+@dataclass(frozen=True)
 class Saturation(Step):
     """Distances from grey times a factor."""
 
@@ -450,3 +464,9 @@ class ChannelsLast(Step):
 
     def keras(self) -> list[Piece]:
         return []
+
+
+OF_BYTES = (
+    Brightness, Shift, Contrast, Invert, Saturation, Hue, Noise, SaltAndPepper, Compression, Equalize, Clahe,
+)  # fmt: skip
+"""Steps that take white for 255 in pictures of uint8, and for 1 in those of floats."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from dali_lab.formats.others import chance, geometry
+from dali_lab.formats.others import chance, colours, geometry
 from dali_lab.formats.others.draws import NoEquivalent, Reading, probability
 from dali_lab.formats.others.step import Size, Step
 from dali_lab.formats.others.translations import TRANSLATIONS
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.model import dtypes
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import known_operator
 
@@ -83,17 +84,21 @@ class _Walk:
                 edge = node.inputs[0] if node.inputs else Edge("")
         found: list[tuple[Node, Step]] = []
         size: Size | None = None
+        of_bytes = True
         for each in reversed(path):
             node = self.graph.nodes[each.node]
             self.used |= {name for edge in node.connections.values() for name in self._steering(edge)}
             try:
                 steps = self._steps(node, size)
+                if not of_bytes and any(isinstance(step, colours.OF_BYTES) for step in steps):
+                    raise NoEquivalent("{} does so to pictures of uint8: put the cast behind it")
             except NoEquivalent as error:
                 self.chain.refused.append((node, str(error)))
                 continue
             for step in steps:
                 found.append((node, step))
                 size = step.resized(size)
+                of_bytes = step.dtype == dtypes.UINT8 if isinstance(step, colours.Cast) else of_bytes
         return found
 
     def _steering(self, edge: Edge) -> set[str]:

@@ -291,6 +291,12 @@ def _clahe(node: Reading) -> list[Step]:
     return [colours.Clahe(tiles, node.range("clip_limit", 2.0))]
 
 
+def _difference(node: Reading) -> list[Step]:
+    if len(node.node.inputs) != 1 or node.node.arguments.get("a") != 255:
+        raise NoEquivalent("{} has no such transform")
+    return [colours.Invert()]
+
+
 def _copied(node: Reading) -> list[Step]:
     return []
 
@@ -324,5 +330,6 @@ TRANSLATIONS: dict[str, Callable[[Reading], list[Step]]] = {
     "jpeg_compression_distortion": _compression,
     "equalize": _equalize,
     "clahe": _clahe,
+    "math.sub": _difference,
     "copy": _copied,
 }

@@ -56,6 +56,7 @@ SAME = {
     "color_space_conversion": ({"image_type": types.RGB, "output_type": types.GRAY}, 1, 2),
     "contrast": ({"contrast": 1.3}, 2, 1),
     "brightness": ({"brightness": 1.2}, 2, 1),
+    "invert": ({"a": 255}, 0, 0),
     "darker": ({"brightness": 0.7, "contrast": 1.8}, None, 1),
     "brightness_shift": ({"brightness_shift": 0.1}, 2, 2),
     "saturation": ({"saturation": 0.5}, 2, None),
@@ -68,6 +69,7 @@ OPERATORS = {
     "cover": "resize",
     "brightness_shift": "brightness",
     "darker": "brightness_contrast",
+    "invert": "math.sub",
 }
 
 

@@ -285,6 +285,18 @@ def test_classes_of_other_libraries_are_those_of_the_table_of_names(library: str
     assert written - COMMON - set(names_in(library)) == set()
 
 
+@pytest.mark.parametrize("library", ["torchvision", "albumentations", "keras"])
+def test_light_of_floats_is_refused(library: str) -> None:
+    """White is 255 there in DALI and 1 in other libraries."""
+    graph = chain(
+        Node("x", "external_source", arguments={"layout": ("HWC",)}),
+        Node("floats", "cast", inputs=(Edge("x"),), arguments={"dtype": types.FLOAT}),
+        Node("y", "brightness", inputs=(Edge("floats"),), arguments={"brightness": 1.2}),
+    )
+    with pytest.raises(FormatError, match="put the cast behind it"):
+        formats.dumps(graph, library)
+
+
 COMMON = {
     "Compose", "Identity", "InterpolationMode", "Lambda", "Layer", "OneOf", "Pipeline", "RandomChoice", "ReLU",
     "ToImage",
