@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import struct
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.headers import Header
 from dali_lab.codecs.job import Job
 from dali_lab.kernels.cpu.header_table import INVERSE_GRAY, JPEG, JPEG2000, PNG, TIFF, WEBP
+
+_CHUNK = struct.Struct(">I4s")
+_LARGEST_TEXT = 64 << 10
 
 
 @functools.cache
@@ -66,10 +70,25 @@ def _png(library: Any, data: Buffer, header: Header, out: Any) -> npt.NDArray[An
     # libpng is more lenient, and the one that returns 16 bits and grey with alpha.
     if header.bits <= 8 and header.channels != 2:
         try:
-            return library.spng_decode(data, out=out)  # type: ignore[no-any-return]
+            return library.spng_decode(_without_large_texts(data), out=out)  # type: ignore[no-any-return]
         except library.SpngError:
             pass
     return library.png_decode(data)  # type: ignore[no-any-return]
+
+
+def _without_large_texts(data: Buffer) -> Buffer:
+    """A PNG without large compressed texts and profiles: spng unfolds them to as many gigabytes as they claim."""
+    view = memoryview(data)
+    kept: list[memoryview] = []
+    begin, place = 0, 8
+    while place + 8 <= len(view):
+        length, kind = _CHUNK.unpack_from(view, place)
+        end = min(place + 12 + length, len(view))
+        if length > _LARGEST_TEXT and kind in (b"zTXt", b"iTXt", b"iCCP"):
+            kept.append(view[begin:place])
+            begin = end
+        place = end
+    return b"".join([*kept, view[begin:]]) if kept else data
 
 
 def _jpeg2000(library: Any, data: Buffer, header: Header, out: Any) -> npt.NDArray[Any]:
