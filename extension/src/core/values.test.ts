@@ -128,6 +128,9 @@ describe('describeBatch', () => {
     expect(describeBatch({ ...pictures, layout: 'FHWC', batch: 2, shapes: [[16, 24, 32, 3]] })).toBe(
       '2 clips of 16 frames, 32 × 24',
     );
+    expect(describeBatch({ ...pictures, layout: 'CFHW', batch: 2, shapes: [[3, 16, 24, 32]] })).toBe(
+      '2 clips of 16 frames, 32 × 24',
+    );
     expect(describeBatch({ kind: 'encoded', layout: '', batch: 2, shapes: [[38702], [76407]] })).toBe(
       '2 files, 39 kB–76 kB',
     );

@@ -149,7 +149,7 @@ function describeSamples(
     const axes = ['W', 'H', ...(layout.includes('D') ? ['D'] : []), ...(colour ? [] : ['C'])];
     const size = axes.map(extent).join(' × ');
     if (layout.includes('D')) return t('%1, %2', tn('%1 volume', '%1 volumes', count), size);
-    if (layout.startsWith('F')) {
+    if (layout.includes('F')) {
       return t('%1 of %2 frames, %3', tn('%1 clip', '%1 clips', count), extent('F'), size);
     }
     const what = kind === 'mask' ? tn('%1 mask', '%1 masks', count) : tn('%1 picture', '%1 pictures', count);
