@@ -141,7 +141,7 @@ class Proxy:
             given = ", ".join(
                 [*(type(item).__name__ for item in args), *(f"{k}={type(v).__name__}" for k, v in kwargs.items())]
             )
-            raise ValueError(f"the proxy is called as {self.__signature__}, got ({given}): {error}") from None
+            raise ValueError(f"Expected signature is: {self.__signature__}. Got: ({given}), error: {error}") from None
         here = self._state()
         if here.run is None or here.run.is_complete:
             here.run = DALIPipelineRunRef((os.getpid(), here.word, here.runs))

@@ -125,7 +125,7 @@ class DALIServer:
 
     def __init__(self, pipeline: Pipeline, deterministic: bool = False) -> None:
         if not isinstance(pipeline, Pipeline):
-            raise ArgumentTypeError(f"takes a pipeline, got {type(pipeline).__name__}", argument="pipeline")
+            raise ArgumentTypeError(f"Expected an NVIDIA DALI pipeline, got: {pipeline!r:.60}", argument="pipeline")
         self._pipe = pipeline
         # Named as the person named them; nodes without a name have one in the graph.
         names = [
@@ -134,7 +134,9 @@ class DALIServer:
             if find_operator(node.op).python_objects == ("source",) and node.arguments.get("source") is None
         ]
         if not names:
-            raise GraphError("the pipeline has no inputs: it needs an external_source without a source")
+            raise GraphError(
+                "The provided pipeline doesn't have any inputs: it needs an external_source without a source"
+            )
         self._board = _Board()
         self._key = secrets.token_bytes(16)
         self._listener = Listener(authkey=self._key)
