@@ -20,7 +20,7 @@ from dali_lab.studio.preview.overlays import Overlay, corners_first, overlays_of
 from dali_lab.studio.preview.rendering import Rendered, Renderer, label_roots, output_kinds, picture_refs
 from dali_lab.studio.preview.results import Evaluation, NodeResult, Token
 from dali_lab.studio.preview.sources import pins_of
-from dali_lab.studio.preview.summaries import positions
+from dali_lab.studio.preview.summaries import positions, shown_kind
 from dali_lab.studio.protocol.previews import (
     DoneEvent,
     FocusEvent,
@@ -364,8 +364,17 @@ class Delivery:
 
     def _overlays(self, evaluation: Evaluation, tap: Edge) -> list[Overlay]:
         """The overlays of a picture that were computed."""
-        found = overlays_of(self._checked.runnable, self._kinds, tap)
+        kinds = {
+            name: [self._shown(evaluation, Edge(name, output), kind) for output, kind in enumerate(declared)]
+            for name, declared in self._kinds.items()
+        }
+        found = overlays_of(self._checked.runnable, kinds, tap)
         return [item for item in found if self._batch(evaluation, item.edge) is not None]
+
+    def _shown(self, evaluation: Evaluation, edge: Edge, declared: str) -> str:
+        """The kind as which an output is shown: pictures that hold classes are masks."""
+        batch = self._batch(evaluation, edge) if declared == "image" else None
+        return declared if batch is None else shown_kind(batch, declared)
 
     def _batch(self, evaluation: Evaluation, edge: Edge) -> Batch | None:
         result = evaluation.results.get(edge.node)

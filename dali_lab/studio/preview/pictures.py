@@ -22,6 +22,9 @@ _MOST_PIXELS = 1 << 26
 _MOST_PIXELS_REDUCED = 1 << 28
 """The same for JPEG, which is decoded small, but holds its numbers at full size where it is progressive."""
 _REDUCED = (2, 4, 8)
+_LINES_LOOKED_AT, _MOST_CLASSES, _NO_CLASS = 64, 64, 255
+_SAME_AS_NEIGHBOUR = 0.9
+"""Share of the elements of a mask that equal the one beside them, at least: dark photographs have less."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,20 @@ def encoded_picture(data: Array, size: int) -> Picture | None:
         return None
     if decoded is None:
         return None
+    if header.channels == 1 and largest_class(decoded[..., 0]) > 0:
+        return encode(fitted(coloured_labels(decoded[..., 0]), size, exact=True), exact=True)
     return encode(fitted(decoded[..., ::-1], size))
+
+
+def largest_class(plane: Array) -> int:
+    """The largest class number of a mask, -1 where the bytes of a plane are light.
+
+    A mask has areas of few small numbers, and perhaps 255 for what belongs to no class.
+    """
+    lines = plane[:: max(1, plane.shape[0] // _LINES_LOOKED_AT)]
+    largest = int(np.where(lines == _NO_CLASS, 0, lines).max(initial=0))
+    same = (lines[:, 1:] == lines[:, :-1]).mean() if lines[:, 1:].size else 0.0
+    return largest if largest < _MOST_CLASSES and same >= _SAME_AS_NEIGHBOUR else -1
 
 
 def _is_labels(array: Array) -> bool:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
-from dali_lab.studio.preview.pictures import Scale
+from dali_lab.studio.preview.pictures import Scale, largest_class
 from dali_lab.studio.protocol.previews import OutputPreview
 from dali_lab.studio.protocol.values import Value
 
@@ -22,6 +22,7 @@ Array = npt.NDArray[Any]
 HISTOGRAM_BINS = 32
 MOST_NUMBERS = 16
 _SAMPLED = 1 << 15
+_MASKS_LOOKED_AT = 4
 
 
 @dataclass
@@ -111,7 +112,7 @@ def shown_kind(batch: Batch, declared: str) -> str:
         return "mask"
     layout = batch.layout
     if "H" in layout and "W" in layout:
-        return "image"
+        return "mask" if _holds_classes(batch) else "image"
     if not layout and declared in ("image", "any"):
         looks_like_picture = batch.ndim == 3 and len(batch) and bool((batch.shapes[:, 2] <= 4).all())
         large_enough = len(batch) and bool((batch.shapes[:, :2].min(axis=1) >= 8).all()) if batch.ndim >= 2 else False
@@ -120,6 +121,17 @@ def shown_kind(batch: Batch, declared: str) -> str:
         if declared == "any" and batch.ndim == 1 and batch.dtype == DALIDataType.UINT8 and batch.sources is not None:
             return "encoded"
     return "tensor"
+
+
+def _holds_classes(batch: Batch) -> bool:
+    """Whether pictures of one channel are masks, which would be black if their numbers were shown as light."""
+    if batch.dtype != DALIDataType.UINT8 or batch.layout not in ("HW", "HWC") or not len(batch):
+        return False
+    if batch.layout == "HWC" and (batch.shapes[:, 2] != 1).any():
+        return False
+    planes = (batch.array(row) for row in range(min(len(batch), _MASKS_LOOKED_AT)))
+    largest = [largest_class(plane.reshape(plane.shape[:2])) for plane in planes]
+    return min(largest) >= 0 and max(largest) > 0
 
 
 def value_range(arrays: Sequence[Array]) -> tuple[float, float] | None:
@@ -231,7 +243,7 @@ def _number(value: float) -> str:
 
 def _label(source: str, roots: Collection[str]) -> str | None:
     folder = os.path.dirname(source)
-    return None if not folder or folder in roots else os.path.basename(folder)
+    return None if folder in ("", ".") or folder in roots else os.path.basename(folder)
 
 
 _SIGNATURES = (

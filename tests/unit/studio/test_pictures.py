@@ -176,11 +176,29 @@ def test_encoded_files_are_shown() -> None:
 
 
 def test_labels_are_folders_under_the_root() -> None:
-    batch = Batch.of([np.zeros((4, 4, 3), np.uint8)] * 2, "HWC")
-    batch.sources = ("/data/cats/a.jpg", "/data/b.jpg")
-    fields = summary(batch, 2, (), "image", {"/data"}).output
-    assert fields.files == ["a.jpg", "b.jpg"]
-    assert fields.labels == ["cats", None]
+    batch = Batch.of([np.zeros((4, 4, 3), np.uint8)] * 3, "HWC")
+    batch.sources = ("/data/cats/a.jpg", "/data/b.jpg", "./c.jpg")
+    fields = summary(batch, 3, (), "image", {"/data"}).output
+    assert fields.files == ["a.jpg", "b.jpg", "c.jpg"]
+    assert fields.labels == ["cats", None, None]
+
+
+def test_pictures_that_hold_classes_are_masks() -> None:
+    mask = np.zeros((40, 50, 1), np.uint8)
+    mask[5:20, 10:40], mask[25:30] = 3, 255
+    empty, light = np.zeros((30, 30, 1), np.uint8), sample(60, 80)[..., :1]
+
+    def kind(*arrays: np.ndarray, layout: str = "HWC") -> str:
+        return summary(Batch.of(list(arrays), layout), len(arrays), (), "image").output.kind
+
+    assert kind(mask, empty) == "mask"
+    assert kind(mask[..., 0], layout="HW") == "mask"
+    assert kind(empty) == kind(light) == kind(mask, light) == "image"
+    assert kind(light // 8) == kind(np.where(mask == 3, 255, 0).astype(np.uint8)) == "image"
+    assert kind(np.repeat(mask, 3, axis=2)) == kind(mask[:, :1]) == "image"
+    shown = encoded_picture(cv2.imencode(".png", mask)[1], 64)
+    assert len(np.unique(decoded(shown).reshape(-1, 3), axis=0)) == 3
+    assert decoded(shown).max() > 200
 
 
 def test_masks_sounds_and_matrices() -> None:

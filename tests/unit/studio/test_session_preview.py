@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 
@@ -341,3 +342,30 @@ def test_a_folder_without_rights_is_an_error_of_its_reader(
     result = client.preview(samples=4, thumb=48)
     assert "you have no permission to read it" in result["reader"]["error"]["message"]
     assert result[""]["status"] == "done"
+
+
+def test_masks_lie_over_the_picture_that_is_moved_with_them(open_session: Open, folder: Path, tmp_path: Path) -> None:
+    for index in range(8):
+        mask = np.zeros((60 + 4 * index, 80), np.uint8)
+        mask[10:30, 20:50] = 1 + index
+        (tmp_path / "masks").mkdir(exist_ok=True)
+        cv2.imwrite(str(tmp_path / "masks" / f"{index}.png"), mask)
+    flip = {"op": "flip", "connections": {"horizontal": "coin"}}
+    content = document(
+        folder,
+        mask_reader={"op": "readers.file", "arguments": {"file_root": str(tmp_path), "file_filters": ["*.png"]}},
+        mask={"op": "decoders.image", "inputs": ["mask_reader"], "arguments": {"output_type": "GRAY"}},
+        coin={"op": "random.coin_flip"},
+        moved={**flip, "inputs": ["decode"]},
+        moved_mask={**flip, "inputs": ["mask"]},
+    )
+    focus = [{"node": name, "output": 0} for name in ("moved", "decode", "moved_mask")]
+    told = Client(open_session(content)).preview(focus=focus)
+    (overlay,) = told["focus moved"]["overlays"]
+    assert overlay["kind"] == "mask"
+    assert overlay["node"] == "moved_mask"
+    assert all(overlay["images"])
+    assert not told["focus decode"].get("overlays")
+    assert not told["focus moved_mask"].get("overlays")
+    assert told["mask"]["outputs"][0]["kind"] == "mask"
+    assert told["decode"]["outputs"][0]["kind"] == "image"
