@@ -11,6 +11,9 @@ import { Markdown } from './Markdown';
 import { t } from '../core/language';
 import './Notes.css';
 
+/** Pixels above and below the text of a note; height up to which notes grow with it. */
+const [MARGIN, HIGHEST] = [24, 480];
+
 export const NoteNode = memo(function NoteNode({ id, selected }: NodeProps) {
   const editor = useEditor();
   const key = itemOf(id);
@@ -43,7 +46,11 @@ export const NoteNode = memo(function NoteNode({ id, selected }: NodeProps) {
         value={text}
         autoFocus={note.text === '' && selected}
         onChange={(event) => setText(event.target.value)}
-        onBlur={() => editor.edit(t('Write note'), (document) => setNote(document, key, { text }))}
+        onBlur={({ currentTarget: { scrollHeight } }) => {
+          // As high as its text, which stands there a little lower than it is written.
+          const h = text === note.text ? note.h : Math.max(note.h, Math.min(scrollHeight + MARGIN, HIGHEST));
+          editor.edit(t('Write note'), (document) => setNote(document, key, { text, h }));
+        }}
       />
     </div>
   );

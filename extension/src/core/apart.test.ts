@@ -14,7 +14,7 @@ import {
 import { cardsOf, makeWay, wayOut } from './apart';
 import { paste } from './clipboard';
 import { execute } from './commands';
-import { links, type GraphDocument, type Group } from './document';
+import { links, type GraphDocument, type Group, type Note } from './document';
 import * as edits from './edits';
 import type { Editor } from './editor';
 import { groupBox, overlap, type Box, type Size } from './layout';
@@ -191,6 +191,31 @@ describe('cards on the canvas', () => {
     const frame = groupBox(document, group as Group, sizeOf);
     const others = [...cardsOf(document, sizeOf)].filter(([id]) => !group?.nodes.includes(id));
     expect(others.filter(([, box]) => overlap(box, frame))).toEqual([]);
+  });
+
+  it('are not covered by a new note, nor by one that grows with its text', async () => {
+    await start(photographs());
+    const covers = (): boolean => {
+      const { x, y, w, h } = editor.document.get().view.notes[0] as Note;
+      const cards = [...cardsOf(editor.document.get(), sizeOf).values()];
+      return cards.some((card) => overlap(card, { x, y, width: w, height: h }));
+    };
+    const change = (changed: Partial<Note>): boolean =>
+      editor.edit('Write note', (document) => edits.setNote(document, 'note', changed));
+    const card = [...cardsOf(editor.document.get(), sizeOf).values()][0] as Box;
+    const place = { x: card.x + 8, y: card.y + 8 };
+    editor.canvas = {
+      ...(editor.canvas as NonNullable<Editor['canvas']>),
+      pointer: () => ({ place, at: place, over: true }),
+    };
+    execute(editor, 'note');
+    expect(covers()).toBe(false);
+    change({ text: 'long', h: 900, w: 900 });
+    expect(covers()).toBe(false);
+    // Whoever draws a note behind nodes wants it there.
+    change({ x: card.x, y: card.y });
+    change({ text: 'longer', h: 920 });
+    expect(covers()).toBe(true);
   });
 
   it('give way to one that has grown', () => {

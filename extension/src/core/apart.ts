@@ -1,5 +1,5 @@
 /** Keeps cards on the canvas apart: every edit goes through here, and what it placed on others moves to free room. */
-import type { GraphDocument } from './document';
+import type { GraphDocument, Note } from './document';
 import { moveNodes, type Point } from './edits';
 import { cornerOf, GRID, groupBox, overlap, placeOf, type Box, type Size } from './layout';
 import { groupKey, hiddenNodes } from './subgraphs';
@@ -113,11 +113,27 @@ function placed(document: GraphDocument, cards: Cards, places: Cards): GraphDocu
   return Object.keys(positions).length > 0 ? moveNodes(document, positions) : document;
 }
 
+const boxOf = ({ x, y, w, h }: Note): Box => ({ x, y, width: w, height: h });
+
+/** The document with new notes, and those that have grown with their text, clear of cards; people may move them below. */
+function notesClear(before: GraphDocument, after: GraphDocument, cards: readonly Box[]): GraphDocument {
+  if (after.view.notes === before.view.notes) return after;
+  const old = new Map(before.view.notes.map((note) => [note.id, note]));
+  const notes = after.view.notes.map((note) => {
+    const was = old.get(note.id);
+    if (was && (was.text === note.text || meets(boxOf(was), cards))) return note;
+    const way = wayOut([boxOf(note)], cards);
+    return way.x === 0 && way.y === 0 ? note : { ...note, x: note.x + way.x, y: note.y + way.y };
+  });
+  return { ...after, view: { ...after.view, notes } };
+}
+
 /** The document after an edit, with new and moved cards clear of those that the edit left where they were. */
 export function keepApart(before: GraphDocument, after: GraphDocument, sizeOf: SizeOf): GraphDocument {
   if (after.view === before.view && after.nodes === before.nodes) return after;
   const old = cardsOf(before, sizeOf);
   const cards = cardsOf(after, sizeOf);
+  after = notesClear(before, after, [...cards.values()]);
   const names = [...cards.keys()].filter((name) => {
     const [was, is] = [old.get(name), cards.get(name) as Box];
     return was?.x !== is.x || was.y !== is.y;
