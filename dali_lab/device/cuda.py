@@ -17,7 +17,6 @@ from dali_lab.device.interface import Bytes, Device, Event, FilePart, Stream
 from dali_lab.device.memory import Arena
 from dali_lab.kernels.cuda import nvrtc
 from dali_lab.kernels.cuda.kernel import Variant
-from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.errors import DeviceError, OutOfDeviceMemory
 from dali_lab.model.extras import installed
 from dali_lab.model.lifetime import after_fork
@@ -264,7 +263,7 @@ class CudaDevice(Device):
             return int(self.runtime.pointerGetAttributes(address).device) == self.index
 
     def arrays(self, batch: Batch) -> list[Any]:
-        kind = numpy_dtype(batch.dtype)
+        kind = batch.kind
         cuda = self.cupy.cuda
         arrays = []
         for address, shape, size in zip(batch.addresses.tolist(), batch.shapes.tolist(), batch.sizes, strict=True):

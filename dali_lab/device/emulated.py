@@ -22,7 +22,6 @@ from dali_lab.device.interface import Bytes, Device, Event, FilePart, Stream
 from dali_lab.device.memory import ALIGNMENT, Arena
 from dali_lab.kernels.cuda import host
 from dali_lab.kernels.cuda.kernel import Variant
-from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.errors import DeviceError, OutOfDeviceMemory
 
 if TYPE_CHECKING:
@@ -329,7 +328,7 @@ class EmulatedDevice(Device):
         return self.capacity - self.taken, self.capacity
 
     def arrays(self, batch: Batch) -> list[Any]:
-        kind = numpy_dtype(batch.dtype)
+        kind = batch.kind
         sizes = (batch.sizes * batch.itemsize).tolist()
         shapes = [tuple(shape) for shape in batch.shapes.tolist()]
         return [

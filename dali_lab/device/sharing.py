@@ -14,7 +14,6 @@ from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Block
 from dali_lab.device.transfer import TRANSFER, device_of, download
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def array_interface(batch: Batch, index: int) -> dict[str, Any]:
     return {
         "version": 3,
         "shape": tuple(batch.shapes[index].tolist()),
-        "typestr": numpy_dtype(batch.dtype).str,
+        "typestr": batch.kind.str,
         "data": (int(batch.addresses[index]) if batch.sizes[index] else 0, False),
         "strides": None,
         "stream": stream.pointer,
@@ -95,7 +94,7 @@ def dlpack(batch: Batch, index: int, stream: object, options: dict[str, Any]) ->
     else:
         batch_ready(batch)
     cupy = device.cupy
-    kind = numpy_dtype(batch.dtype)
+    kind = batch.kind
     size = max(1, int(batch.sizes[index]) * kind.itemsize)
     memory = cupy.cuda.UnownedMemory(int(batch.addresses[index]), size, owners, device.index)
     with device:

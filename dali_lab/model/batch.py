@@ -153,8 +153,8 @@ class Batch:
 
     @property
     def kind(self) -> np.dtype[Any]:
-        """The type of the elements as NumPy has it."""
-        return numpy_dtype(self.dtype)
+        """The type of the elements as NumPy has it; bytes where a batch without samples has no type."""
+        return numpy_dtype(self.dtype if self.dtype != DALIDataType.NO_TYPE else DALIDataType.UINT8)
 
     @property
     def itemsize(self) -> int:
@@ -209,8 +209,8 @@ class Batch:
         self._must_be_here()
         shape = tuple(self.shapes[index].tolist())
         if 0 in shape:
-            return np.empty(shape, numpy_dtype(self.dtype))
-        return np.asarray(_Memory(int(self.addresses[index]), shape, numpy_dtype(self.dtype), self.owners))
+            return np.empty(shape, self.kind)
+        return np.asarray(_Memory(int(self.addresses[index]), shape, self.kind, self.owners))
 
     def arrays(self) -> list[Array]:
         """All samples as arrays over the same memory."""
@@ -221,13 +221,13 @@ class Batch:
             return self._one_by_one()
         starts = (self.addresses - block.ctypes.data).tolist()
         ends = (self.addresses - block.ctypes.data + self.shapes[:, 0] * self.itemsize).tolist()
-        dtype = numpy_dtype(self.dtype)
+        dtype = self.kind
         cut = [block[start:end] for start, end in zip(starts, ends, strict=True)]
         return cut if dtype == np.uint8 else [array.view(dtype) for array in cut]
 
     def _one_by_one(self) -> list[Array]:
         self._must_be_here()
-        dtype, owners = numpy_dtype(self.dtype), self.owners
+        dtype, owners = self.kind, self.owners
         return [
             np.empty(shape, dtype) if 0 in shape else np.asarray(_Memory(address, tuple(shape), dtype, owners))
             for address, shape in zip(self.addresses.tolist(), self.shapes.tolist(), strict=True)
@@ -270,7 +270,7 @@ class Batch:
             return array
         if not self.is_uniform():
             raise ValueError("samples of different shapes cannot be stacked into one array")
-        result = np.empty((len(self), *self.shapes[0].tolist()), numpy_dtype(self.dtype))
+        result = np.empty((len(self), *self.shapes[0].tolist()), self.kind)
         for index in range(len(self)):
             result[index] = self.array(index)
         return result
@@ -282,9 +282,7 @@ class Batch:
         count = len(addresses)
         if count > 1 and shapes.strides[0] and not (shapes == shapes[0]).all():
             return None
-        if self.dtype == DALIDataType.NO_TYPE:  # there are no samples
-            return np.empty(0)
-        dtype = numpy_dtype(self.dtype)
+        dtype = self.kind
         shape = (count, *(shapes[0].tolist() if count else [0] * self.ndim))
         if 0 in shape:
             return np.empty(shape, dtype)

@@ -31,7 +31,7 @@ def converted(batch: Batch, dtype: DALIDataType | None, into: Batch | None = Non
     from dali_lab.kernels.cpu import convert
 
     out = into if into is not None else Batch.allocate(batch.shapes, dtype, batch.layout, batch.sources)
-    convert.cast(batch.addresses, out.addresses, batch.sizes, numpy_dtype(batch.dtype), numpy_dtype(dtype))
+    convert.cast(batch.addresses, out.addresses, batch.sizes, batch.kind, numpy_dtype(dtype))
     return out
 
 
@@ -50,7 +50,7 @@ def truncated(batch: Batch, dtype: DALIDataType) -> Batch:
 
     Numbers beyond the range of FLOAT16 become its largest one, where a cast makes them infinite.
     """
-    kind, source = numpy_dtype(dtype), numpy_dtype(batch.dtype)
+    kind, source = numpy_dtype(dtype), batch.kind
     if kind == np.float16:
         result = converted(batch, dtype, Batch.allocate(batch.shapes, dtype, batch.layout, batch.sources))
         np.clip(flat(result), np.finfo(kind).min, np.finfo(kind).max, out=flat(result))

@@ -55,7 +55,7 @@ def flat(batch: Batch) -> Array:
     total = int(batch.sizes.sum())
     filled = np.flatnonzero(batch.sizes)
     if not len(filled):
-        return np.empty(0, numpy_dtype(batch.dtype))
+        return np.empty(0, batch.kind)
     first = int(filled[0])
     return Batch(
         batch.addresses[first : first + 1], np.array([[total]], np.int64), batch.dtype, "", batch.owners

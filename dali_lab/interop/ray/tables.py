@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.tensor_list import TensorList
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def samples_of(output: TensorList) -> Samples:
         dense: Samples = batch.as_array()
         return dense
     if not len(batch):
-        return np.empty((0, *([0] * batch._batch.ndim)), numpy_dtype(batch._batch.dtype))
+        return np.empty((0, *([0] * batch._batch.ndim)), batch._batch.kind)
     ragged = np.empty(len(batch), object)
     for index in range(len(batch)):
         ragged[index] = np.asarray(batch.at(index))
