@@ -122,5 +122,5 @@ class CoordFlip(Operator):
         yield ErrorCase((samples.tensors([(5, 4)] * 3),), {}, ("1 to 3", "4"))
         yield ErrorCase((samples.tensors([(5, 2), (5, 3)]),), {}, ("coordinates beside points",))
         two = PerSample([np.zeros(2, np.int32)] * 3)
-        yield ErrorCase((samples.tensors([(5, 2)] * 3),), {"flip_z": two}, ("flip_z", "1 value", "got 2"))
+        yield ErrorCase((samples.tensors([(5, 2)] * 3),), {"flip_z": two}, ("flip_z", "1 element, got: 2"))
         yield ErrorCase((samples.tensors([(5, 2)] * 3),), {"layout": "xz"}, ("layout", "'y'"))

@@ -195,7 +195,9 @@ class Laplacian(Operator):
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.pictures(),), {"window_size": (4,)}, words=(_WINDOW.format(4),))
         yield ErrorCase((samples.pictures(),), {"window_size": (3, 33)}, words=(_WINDOW.format(33),))
-        yield ErrorCase((samples.pictures(),), {"window_size": PerSample.of(3, -1, 5)}, words=(_WINDOW.format(-1),))
+        yield ErrorCase(
+            (samples.pictures(),), {"window_size": PerSample.of(3, -1, 5, dtype=np.int32)}, words=(_WINDOW.format(-1),)
+        )
         yield ErrorCase((samples.pictures(),), {"smoothing_size": (2,)}, words=(_SMOOTHING.format(2),))
         yield ErrorCase((samples.pictures(),), {"scale": (1.0, 2.0, 3.0)}, words=("a list of 2 elements. 3 given.",))
         yield ErrorCase(

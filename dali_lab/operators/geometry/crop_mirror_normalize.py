@@ -280,5 +280,5 @@ class CropMirrorNormalize(Windowed):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.pictures(),), {"crop": (100, 10)}, words=("sample 0", "out_of_bounds_policy"))
-        yield ErrorCase((samples.pictures(),), {"mean": (1.0, 2.0)}, words=("mean", "3 values"))
+        yield ErrorCase((samples.pictures(),), {"mean": (1.0, 2.0)}, words=("mean", "list of 3 elements"))
         yield ErrorCase((samples.pictures(),), {"output_layout": "XYZ"}, words=("output_layout", "XYZ"))

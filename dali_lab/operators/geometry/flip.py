@@ -64,4 +64,4 @@ class Flip(Operator):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         two = PerSample([np.zeros(2, np.int32)] * 3)
-        yield ErrorCase((samples.pictures(),), {"depthwise": two}, words=("depthwise", "1 value", "got 2"))
+        yield ErrorCase((samples.pictures(),), {"depthwise": two}, words=("depthwise", "1 element, got: 2"))

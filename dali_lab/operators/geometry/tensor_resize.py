@@ -291,7 +291,7 @@ class TensorResize(Resizing):
         two = {"axis_names": "HW"}
         yield ErrorCase((pictures,), words=("sizes", "scales"))
         yield ErrorCase((pictures,), {"sizes": (3, 3, 3), "scales": (1.0,)}, words=("scales", "excludes 'sizes'"))
-        yield ErrorCase((pictures,), {"sizes": (3, 3)}, words=("sizes", "3 values"))
+        yield ErrorCase((pictures,), {"sizes": (3, 3)}, words=("sizes", "list of 3 elements"))
         yield ErrorCase((pictures,), {"sizes": (1e30, 3), **two}, words=("sizes", "too large"))
         yield ErrorCase((pictures,), {"sizes": (3,), "axes": (5,)}, words=("axes", "5"))
         yield ErrorCase((pictures,), {"sizes": (3,), "axes": (0,), "axis_names": "H"}, words=("axis_names",))

@@ -121,8 +121,8 @@ class WarpAffine(Warping):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.pictures(),), words=("matrix", "must be provided"))
-        yield ErrorCase((samples.pictures(),), {"matrix": (1.0, 2.0, 3.0)}, words=("matrix", "6 values"))
-        yield ErrorCase((samples.volumes(),), {"matrix": (1.0,) * 6}, words=("matrix", "12 values"))
+        yield ErrorCase((samples.pictures(),), {"matrix": (1.0, 2.0, 3.0)}, words=("matrix", "list of 6 elements"))
+        yield ErrorCase((samples.volumes(),), {"matrix": (1.0,) * 6}, words=("matrix", "list of 12 elements"))
         frames = [np.zeros((3, 2, 3), np.float32)] * 3, "F**"
         yield ErrorCase((samples.sequences(), frames), words=("different number of frames", "sample 0", "2 and 3"))
         yield ErrorCase(
