@@ -15,8 +15,9 @@ import './Toolbar.css';
 /** Tools that go into the menu as the editor becomes narrower, in the order in which they go. */
 const LATE = [
   ['arrange', 'history', 'shortcuts', 'theme'],
-  ['new', 'gallery', 'beside', 'dataset', 'probe'],
-  ['step-back', 'step', 'export', 'commands'],
+  ['new', 'gallery', 'dataset', 'probe'],
+  ['export', 'commands'],
+  ['beside', 'step-back', 'step'],
 ];
 
 function Button({
@@ -91,7 +92,7 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
       <div className="tool-group" aria-label={t('Batch')}>
         <Button id="step-back" icon="step-back" disabled={iteration === 0} />
         <span
-          className="batch-number muted late-3"
+          className="batch-number muted late-4"
           title={t('The batch that is shown')}
           data-testid="iteration"
         >
@@ -173,7 +174,7 @@ function Seed() {
   };
   return (
     <div
-      className={`seed muted late-4 ${isPinned ? '' : 'drawn'}`}
+      className={`seed muted late-3 ${isPinned ? '' : 'drawn'}`}
       data-late="pipeline"
       title={
         isPinned
