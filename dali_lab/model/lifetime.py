@@ -1,4 +1,4 @@
-"""What is ended with the process, and what a forked child begins anew."""
+"""Hooks for the end of the process, and for forked children."""
 
 from __future__ import annotations
 

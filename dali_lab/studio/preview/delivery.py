@@ -20,7 +20,7 @@ from dali_lab.studio.preview.overlays import Overlay, corners_first, overlays_of
 from dali_lab.studio.preview.rendering import Rendered, Renderer, label_roots, output_kinds, picture_refs
 from dali_lab.studio.preview.results import Evaluation, NodeResult, Token
 from dali_lab.studio.preview.sources import pins_of
-from dali_lab.studio.preview.summaries import positions, shown_kind
+from dali_lab.studio.preview.summaries import positions
 from dali_lab.studio.protocol.previews import (
     DoneEvent,
     FocusEvent,
@@ -373,8 +373,10 @@ class Delivery:
 
     def _shown(self, evaluation: Evaluation, edge: Edge, declared: str) -> str:
         """The kind as which an output is shown: pictures that hold classes are masks."""
-        batch = self._batch(evaluation, edge) if declared == "image" else None
-        return declared if batch is None else shown_kind(batch, declared)
+        result = evaluation.results.get(edge.node) if declared == "image" else None
+        if result is None or edge.output >= len(result.outputs):
+            return declared
+        return self._renderer.shown_kind(result, edge.output, declared)
 
     def _batch(self, evaluation: Evaluation, edge: Edge) -> Batch | None:
         result = evaluation.results.get(edge.node)

@@ -15,12 +15,13 @@ from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.preview.cache import Cache
 from dali_lab.studio.preview.pictures import Picture, picture
 from dali_lab.studio.preview.results import Evaluation, NodeResult
-from dali_lab.studio.preview.summaries import Summary, positions, summary
+from dali_lab.studio.preview.summaries import Summary, positions, shown_kind, summary
 from dali_lab.studio.protocol.previews import OutputPreview
 from dali_lab.studio.protocol.values import PictureRef
 
 _SUMMARY_BYTES = 2048
 _SUMMARIES = 256
+_KINDS = 4096
 
 
 @dataclass
@@ -69,12 +70,26 @@ class Renderer:
         self._cache: Cache[Rendered] = Cache(memory)
         # Thumbnails and large pictures of an output have the same summary.
         self._summaries: Cache[Summary] = Cache(_SUMMARIES * _SUMMARY_BYTES)
+        self._kinds: Cache[str] = Cache(_KINDS)
 
     def close(self) -> None:
         """End the threads and forget all pictures."""
         self.pool.shutdown(cancel_futures=True)
         self._cache.clear()
         self._summaries.clear()
+        self._kinds.clear()
+
+    def shown_kind(self, result: NodeResult, output: int, declared: str) -> str:
+        """The kind as which an output is shown, for which its elements are looked at once."""
+        batch = result.outputs[output]
+        if batch is None:
+            return declared
+        content = (result.key, output, len(batch), declared)
+        found = self._kinds.get(content)
+        if found is None:
+            found = shown_kind(batch, declared)
+            self._kinds.put(content, found, 1)
+        return found
 
     def rendered(
         self, result: NodeResult, output: int, evaluation: Evaluation, kind: str, size: int, roots: Collection[str]

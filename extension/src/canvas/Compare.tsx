@@ -129,7 +129,7 @@ function useOtherVersion(document: GraphDocument, id: string, index: number): (P
     },
     [],
   );
-  // Those of another version, node or batch are not shown in the place of these until they come.
+  // Pictures of another version, node or batch are not shown in place of these until they come.
   const wanted = { document, id, index, iteration, pins };
   const keys = Object.keys(wanted) as (keyof typeof wanted)[];
   return keys.every((key) => found[key] === wanted[key]) ? found.pictures : [];

@@ -212,7 +212,7 @@ describe('cards on the canvas', () => {
     expect(covers()).toBe(false);
     change({ text: 'long', h: 900, w: 900 });
     expect(covers()).toBe(false);
-    // Whoever draws a note behind nodes wants it there.
+    // A note that is placed behind nodes on purpose stays there.
     change({ x: card.x, y: card.y });
     change({ text: 'longer', h: 920 });
     expect(covers()).toBe(true);

@@ -310,7 +310,7 @@ export function closeSubgraph(
 ): MadeSubgraph | null {
   const open = group.subgraph;
   if (!open || !document.subgraphs?.[open.name]) return null;
-  // Those that are open in it are closed before it.
+  // Sub-graphs that are open in it are closed before it.
   const inner = document.view.groups.find((each) => each.subgraph && isInside(document, each, group));
   if (inner) {
     const closed = closeSubgraph(document, catalogue, inner)?.document;
