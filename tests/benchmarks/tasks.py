@@ -60,12 +60,21 @@ class Hand:
         self.page.mouse.up()
         self.count += 1
 
-    def drop(self, what: Any, link: str) -> None:
+    def middle(self, link: str) -> tuple[float, float]:
+        """Where the middle of a link is in the window."""
         path = self.page.locator(f'[data-testid="edge"][data-source="{link}"] path').first
-        point = path.evaluate(
+        x, y = path.evaluate(
             "(path) => { const at = path.getPointAtLength(path.getTotalLength() / 2)"
             ".matrixTransform(path.getScreenCTM()); return [at.x, at.y]; }"
         )
+        return x, y
+
+    def link(self, source: str) -> None:
+        self.page.mouse.click(*self.middle(source))
+        self.count += 1
+
+    def drop(self, what: Any, link: str) -> None:
+        point = self.middle(link)
         pane = self.page.locator(".react-flow__pane").first
         box = pane.bounding_box()
         what.drag_to(pane, target_position={"x": point[0] - box["x"], "y": point[1] - box["y"]}, force=True)
@@ -157,8 +166,7 @@ def with_node(*keys: str, done: Callable[[Hand], Any]) -> Do:
 
 
 def sub_graph(hand: Hand) -> bool:
-    hand.node("rotate")
-    hand.node("brightness_contrast", "Shift")
+    hand.link("rotate:0")
     hand.press("u")
     return hand.until(lambda: "augment" in hand.nodes)
 
@@ -272,7 +280,12 @@ TASKS = (
         (4, 6, None),
         "chaiNNer: menu, Duplicate, and a wire; ComfyUI: Ctrl+C, Ctrl+Shift+V",
     ),
-    Task("One node of two steps, to use again", sub_graph, (None, 4, None), "ComfyUI: the button over the selection"),
+    Task(
+        "One node of two steps, to use again",
+        sub_graph,
+        (None, 3, None),
+        "ComfyUI: a box with Ctrl, the button over it",
+    ),
     Task(
         "Tidy the graph up",
         pressed("arrange", lambda hand: True),

@@ -54,6 +54,11 @@ export function editorCommands(
     ],
     ['search', trans.__('Add Operator…'), trans.__('Search for an operator and place it')],
     ['connect', trans.__('Connect…'), trans.__('Choose by name what the selected node feeds')],
+    [
+      'route-point',
+      trans.__('Add a Point to the Link'),
+      trans.__('Reroute: a point that the selected link passes through'),
+    ],
     ['replace', trans.__('Replace Operator…'), trans.__('Another operator in its place, links kept')],
     ['rename', trans.__('Rename Node'), trans.__('Give the selected node another name')],
     ['arguments', trans.__('Edit Arguments'), trans.__('Go to the first argument in the inspector')],
@@ -68,7 +73,11 @@ export function editorCommands(
     ['output', trans.__('Pipeline Output'), trans.__('Add or remove the first output of this node')],
     ['group', trans.__('Group Nodes'), trans.__('Put a frame with a title around the selected nodes')],
     ['ungroup', trans.__('Ungroup'), trans.__('Take the frame away')],
-    ['subgraph', trans.__('Make a Sub-graph'), trans.__('One node of the selected ones, to be used again')],
+    [
+      'subgraph',
+      trans.__('Make a Sub-graph'),
+      trans.__('One node of the selected ones, or of both ends of a link'),
+    ],
     [
       'open-subgraph',
       trans.__('Open or Close the Sub-graph'),

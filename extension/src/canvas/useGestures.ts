@@ -10,7 +10,7 @@ import { graphName } from '../core/flowNames';
 import { itemOf, type FlowNode } from './flow';
 import { clientPoint } from './hits';
 import type { LinkEdgeType } from './LinkEdge';
-import { groupMenu, nodeMenu, noteMenu, paneMenu, selectionMenu } from './menus';
+import { groupMenu, item, nodeMenu, noteMenu, paneMenu, selectionMenu } from './menus';
 import { LEAST_ZOOM, type CanvasView } from './useCanvasPort';
 import type { CanvasMenu, useConnecting } from './useConnecting';
 
@@ -88,6 +88,7 @@ export function useGestures({ frame, readOnly, setMenu, endConnection, take, mov
         event.preventDefault();
         const link = actions.linkByKey(editor.history.document, edge.id);
         if (!link) return;
+        editor.select([], [edge.id]);
         const at = clientPoint(event);
         setMenu({
           at,
@@ -107,6 +108,7 @@ export function useGestures({ frame, readOnly, setMenu, endConnection, take, mov
                   },
                 ]
               : []),
+            item(editor, 'subgraph'),
             { id: 'remove', label: t('Remove link'), run: () => actions.disconnect(editor, [link.target]) },
           ],
         });

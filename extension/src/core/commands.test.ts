@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { three } from '../../testing/graphs';
 import { CANVAS, editorOf } from '../../testing/editor';
+import { routeOf } from './edits';
 import { COMMANDS, execute, isChecked, isEnabled } from './commands';
 import type { Editor } from './editor';
 import { editorCommands, JUPYTERLABS_OWN, SWITCHES } from '../../jupyterlab/src/words';
@@ -155,4 +156,33 @@ it('makes a sub-graph of several nodes by the key that opens it, and that closes
   editor.select([first]);
   execute(editor, 'open-subgraph');
   expect(nodes()).toEqual([first, 'augment']);
+});
+
+it('makes a sub-graph of both ends of a selected link', () => {
+  const nodes = (): string[] => Object.keys(editor.history.document.nodes);
+  const [first, second, third] = nodes() as [string, string, string];
+  editor.select([], [`${third}:in:0`]);
+  execute(editor, 'open-subgraph');
+  expect(nodes()).toEqual([first, 'augment']);
+  execute(editor, 'undo');
+  expect(nodes()).toEqual([first, second, third]);
+});
+
+it('puts a point into each selected link, and says how without one', () => {
+  const ids = Object.keys(editor.history.document.nodes);
+  const route = (): unknown[] =>
+    ids.map((id) => routeOf(editor.history.document, { node: id, input: 0 }).length);
+  expect(COMMANDS.find(({ caption }) => caption?.includes('Reroute'))?.id).toBe('route-point');
+  execute(editor, 'route-point');
+  expect(route()).toEqual([0, 0, 0]);
+  expect(editor.notices.get().map(({ message }) => message)).toEqual([
+    expect.stringContaining('Select a link'),
+  ]);
+  const steps = editor.history.state.get().done;
+  editor.select([], [`${ids[1]}:in:0`, `${ids[2]}:in:0`]);
+  execute(editor, 'route-point');
+  expect(route()).toEqual([0, 1, 1]);
+  expect(editor.history.state.get().done).toBe(steps + 1);
+  execute(editor, 'route-point');
+  expect(route()).toEqual([0, 2, 2]);
 });

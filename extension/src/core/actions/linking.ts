@@ -24,10 +24,37 @@ export function setRoute(editor: Editor, target: Target, points: readonly Point[
 
 /** One more point for a link to pass through, where it is nearest to the others. */
 export function addRoutePoint(editor: Editor, target: Target, point: Point): void {
-  const route = edits.routeOf(editor.history.document, target).map(([x, y]) => ({ x, y }));
+  editor.edit(t('Route link'), (document) => withPoint(document, target, point));
+}
+
+function withPoint(document: GraphDocument, target: Target, point: Point): GraphDocument {
+  const route = edits.routeOf(document, target).map(([x, y]) => ({ x, y }));
   const at = route.findIndex(({ x }) => x > point.x);
   const place = at < 0 ? route.length : at;
-  setRoute(editor, target, [...route.slice(0, place), point, ...route.slice(place)]);
+  return edits.setRoute(document, target, [...route.slice(0, place), point, ...route.slice(place)]);
+}
+
+/** A point in the middle of each selected link, or of the rest of one that has points, for a person to drag. */
+export function addPointToSelection(editor: Editor): void {
+  const { links: chosen } = editor.selection.get();
+  const found = links(editor.history.document).filter(({ target }) => chosen.has(targetKey(target)));
+  if (found.length === 0) {
+    editor.notify('info', t('Select a link first, or double-click it where the point belongs.'));
+    return;
+  }
+  editor.edit(t('Route link'), (document) =>
+    found.reduce((result, { source, target }) => {
+      const from = placeOf(document, source.node);
+      const to = placeOf(document, target.node);
+      const last = edits.routeOf(document, target).at(-1);
+      const [x, y] = last ?? [
+        from.x + editor.sizeOf(source.node).width,
+        from.y + editor.sizeOf(source.node).height / 2,
+      ];
+      const middle = { x: (x + to.x) / 2, y: (y + to.y + editor.sizeOf(target.node).height / 2) / 2 };
+      return withPoint(result, target, middle);
+    }, document),
+  );
 }
 
 /** Connects, or says why not and offers what would fit. */

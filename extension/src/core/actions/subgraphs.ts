@@ -6,20 +6,23 @@ import {
   removeDefinition,
   renameDefinition,
 } from '../definitions';
-import { freeName, type Group } from '../document';
+import { freeName, links, targetKey, type Group } from '../document';
 import type { Editor } from '../editor';
 import * as edits from '../edits';
 import { t } from '../language';
 import { closeSubgraph, makeSubgraph, openSubgraph, subgraphProblem } from '../openDefinitions';
 
-/** The nodes that a command about groups is about: the selected ones, or the members of the selected group. */
+/** The nodes that a command about groups is about: the selected ones, the members of the selected group, or a link's two ends. */
 function chosenNodes(editor: Editor): { ids: string[]; group: Group | undefined } {
-  const { nodes, item } = editor.selection.get();
-  const group = editor.history.document.view.groups.find(({ id }) => id === item);
-  return {
-    ids: nodes.size > 0 ? [...nodes] : (group?.nodes ?? []),
-    group: nodes.size > 0 ? undefined : group,
-  };
+  const { nodes, links: chosen, item } = editor.selection.get();
+  const document = editor.history.document;
+  if (nodes.size > 0) return { ids: [...nodes], group: undefined };
+  const group = document.view.groups.find(({ id }) => id === item);
+  if (group) return { ids: group.nodes, group };
+  const ends = links(document)
+    .filter(({ target }) => chosen.has(targetKey(target)))
+    .flatMap(({ source, target }) => [source.node, target.node]);
+  return { ids: [...new Set(ends)], group: undefined };
 }
 
 /** Makes one node of the selected nodes or group: a sub-graph, which can be used again. */
@@ -93,7 +96,7 @@ export function closeGroup(editor: Editor, id: string): void {
   if (done) editor.select([made]);
 }
 
-/** Opens the selected sub-graph, or closes the one that stands open around the selection; else makes one of several nodes. */
+/** Opens the selected sub-graph, or closes the one that stands open around the selection; else makes one of several nodes or a link's ends. */
 export function toggleSubgraph(editor: Editor): void {
   const document = editor.history.document;
   const { nodes, item } = editor.selection.get();
@@ -106,7 +109,7 @@ export function toggleSubgraph(editor: Editor): void {
     (each) => each.subgraph && (each.id === item || each.nodes.some((id) => nodes.has(id))),
   );
   if (group) closeGroup(editor, group.id);
-  else if (nodes.size > 1) makeSubgraphOfSelection(editor);
+  else if (chosenNodes(editor).ids.length > 1) makeSubgraphOfSelection(editor);
 }
 
 /** Takes a sub-graph that nothing uses out of the document. */

@@ -2,6 +2,7 @@
 import * as actions from '../actions';
 import * as edits from '../edits';
 import type { Editor } from '../editor';
+import { links } from '../document';
 import { showPanel } from '../folding';
 import { msg, t } from '../language';
 import { GRID } from '../layout';
@@ -51,6 +52,13 @@ export const GRAPH = inSection('Graph', [
     keys: ['C'],
     enabled: selected,
     run: (editor) => editor.prompts.patch({ linking: editor.focusNode }),
+  },
+  {
+    id: 'route-point',
+    label: msg('Add a point to the link'),
+    caption: msg('Reroute: a point that the selected link passes through, to be dragged'),
+    enabled: (editor) => writable(editor) && links(editor.history.document).length > 0,
+    run: actions.addPointToSelection,
   },
   {
     id: 'replace',
@@ -146,7 +154,7 @@ export const GRAPH = inSection('Graph', [
   {
     id: 'subgraph',
     label: msg('Make a sub-graph'),
-    caption: msg('One node of the selected ones, which can be used again'),
+    caption: msg('One node of the selected ones, or of both ends of a link, which can be used again'),
     keys: ['Mod+Shift+U'],
     enabled: (editor) => writable(editor) && any(editor),
     run: actions.makeSubgraphOfSelection,
@@ -155,7 +163,7 @@ export const GRAPH = inSection('Graph', [
     id: 'open-subgraph',
     label: msg('Open or close the sub-graph'),
     caption: msg(
-      'Its nodes stand on the canvas while it is open; all its uses follow. Makes one of several nodes',
+      'Its nodes stand on the canvas while it is open; all its uses follow. Makes one of several nodes, or of both ends of a link',
     ),
     keys: ['U'],
     enabled: (editor) => writable(editor) && any(editor),
