@@ -24,10 +24,21 @@ def test_names_stand_for_operators_and_entries_that_exist() -> None:
         ("albumentations", "ElasticTransform", ("operators", "experimental.remap")),
         ("albumentations_near", "RandomShadow", ("gallery", "brightness")),
         ("keras", "RandomFlip", ("operators", "flip")),
+        ("keras_near", "MaxNumBoundingBoxes", ("operators", "pad")),
+        ("torchvision", "ClampBoundingBoxes", ("operators", "math.clamp")),
+        ("torchvision", "RandomAutocontrast", ("operators", "reductions.max")),
+        ("torchvision_near", "ConvertBoundingBoxFormat", ("operators", "coord_transform")),
     ],
 )
 def test_classes_of_other_libraries_lead_here(library: str, name: str, target: tuple[str, str]) -> None:
     assert target in everyday.names_in(library)[name]
+
+
+@pytest.mark.parametrize("library", ["torchvision", "albumentations", "keras"])
+def test_a_class_has_the_same_or_something_near_and_a_chain_of_transforms_is_no_operator(library: str) -> None:
+    same, near = everyday.names_in(library), everyday.names_in(f"{library}_near")
+    assert not same.keys() & near.keys()
+    assert not {"Compose", "Sequential", "Pipeline"} & {*same, *near}
 
 
 @pytest.mark.parametrize(
