@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from dali_lab.checking.findings import Finding
 from dali_lab.device.transfer import download
 from dali_lab.executor.bad_samples import BadSample
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.io.files import MISSING
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import DaliLabError, GraphError, SampleError
@@ -250,7 +250,7 @@ class Walk:
         readers = self._readers.get(record.node) or list(self.sizes)
         reader = next((name for name in readers if self._came_from(name, step, record.file)), readers[0])
         if operator is not None and operator.source:
-            missing = os.strerror(2) in record.message
+            missing = MISSING in record.message
             kind = "missing_file" if missing else "unreadable"
         else:
             kind = "damaged" if operator is not None and operator.decodes else "refused"

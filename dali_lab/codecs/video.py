@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.video_index import FrameIndex, PacketInfo, frame_index
-from dali_lab.io.files import open_file
+from dali_lab.io.files import open_file, reason
 from dali_lab.io.locations import canonical, is_remote
 from dali_lab.io.roots import limited, open_within
 
@@ -231,7 +231,7 @@ class Video:
         try:
             frames = self._stream.codec_context.decode(packet)
         except self._av.FFmpegError as error:
-            self._damage.append((self._fed, _reason(error)))
+            self._damage.append((self._fed, reason(error)))
         self._fed += packet is not None
         return frames
 
@@ -297,7 +297,7 @@ class Video:
                 raise CodecError("not a video: the file is empty")
             self._container = self._av.open(source, metadata_errors="replace", options={"protocol_whitelist": "file"})
         except (self._av.FFmpegError, OSError) as error:
-            raise CodecError(f"not a video that can be read: {_reason(error)}") from None
+            raise CodecError(f"not a video that can be read: {reason(error, self._path or '')}") from None
         streams = [
             stream
             for stream in self._container.streams.video
@@ -333,7 +333,7 @@ class Video:
                     continue
                 yield packet
         except self._av.FFmpegError as error:
-            raise CodecError(f"the file is damaged or cut short: {_reason(error)}") from None
+            raise CodecError(f"the file is damaged or cut short: {reason(error)}") from None
 
     def _seek(self, packet: int) -> int:
         """Seek a packet, or one before it; returns how many are in between."""
@@ -380,16 +380,6 @@ class Video:
 
 def _rows(plane: Any, height: int) -> npt.NDArray[np.uint8]:
     return np.frombuffer(plane, np.uint8)[: height * plane.line_size].reshape(height, plane.line_size)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "it does not exist"
-    if isinstance(error, PermissionError):
-        return "you have no permission to read it"
-    if isinstance(error, IsADirectoryError):
-        return "it is a folder"
-    return str(getattr(error, "strerror", None) or error)
 
 
 def _library() -> Any:

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from dali_lab.io.files import read_all
+from dali_lab.io.files import read_all, reason
 from dali_lab.io.roots import open_within
 from dali_lab.model.errors import FormatError
 
@@ -151,5 +151,4 @@ def _as_format_error(problem: str, path: PathLike) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise FormatError(f"{problem}: {reason}", source=os.fspath(path)) from error
+        raise FormatError(f"{problem}: {reason(error, os.fspath(path))}", source=os.fspath(path)) from error

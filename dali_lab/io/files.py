@@ -20,6 +20,9 @@ from dali_lab.model.buffers import memory_of_machine
 if TYPE_CHECKING:
     from dali_lab.io.remote.store import Info
 
+MISSING = "does not exist"
+"""Words in the reason of an error about a file or folder that is not there."""
+
 
 def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
     """Open a file to be read and sought.
@@ -88,6 +91,29 @@ def read_text(path: str | os.PathLike[str]) -> str:
 def is_missing(error: OSError) -> bool:
     """Whether an error says that there is no such file."""
     return isinstance(error, FileNotFoundError) or getattr(error, "missing", False)
+
+
+def reason(error: Exception, path: str = "") -> str:
+    """Why a file or folder cannot be read; where a relative path leads nowhere, also where such paths start."""
+    if isinstance(error, FileNotFoundError):
+        if os.path.islink(path):
+            return f"it is a link to what {MISSING}"
+        absolute = not path or os.path.isabs(path) or is_remote(path)
+        return f"it {MISSING}{'' if absolute else _start_of_relative_paths()}"
+    if isinstance(error, PermissionError):
+        return "you have no permission to read it"
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder, not a file"
+    if isinstance(error, NotADirectoryError) and os.path.isfile(path):
+        return "it is a file, not a folder"
+    return str(getattr(error, "strerror", None) or error)
+
+
+def _start_of_relative_paths() -> str:
+    try:
+        return f" (relative paths start in '{os.getcwd()}')"
+    except OSError:
+        return " (the working directory was deleted)"
 
 
 def infos(paths: Sequence[str]) -> list[Info | OSError]:

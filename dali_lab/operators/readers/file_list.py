@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.io.files import Entry, list_folder, list_folders, read_file
+from dali_lab.io.files import Entry, list_folder, list_folders, read_file, reason
 from dali_lab.io.locations import folder_of, is_remote, join_all
 from dali_lab.model.errors import ArgumentError
 
@@ -124,7 +124,9 @@ def find_unlabelled(
         try:
             files = [os.fsdecode(line) for line in read_file(file_list).split(b"\n") if line]
         except OSError as error:
-            raise ArgumentError(f"cannot read '{file_list}': {_reason(error)}", argument="file_list") from error
+            raise ArgumentError(
+                f"cannot read '{file_list}': {reason(error, file_list)}", argument="file_list"
+            ) from error
         if not files:
             raise ArgumentError(f"No files found: '{file_list}' has no lines", argument="file_list")
         file_root = folder_of(file_list) if file_root is None else file_root
@@ -172,7 +174,7 @@ def _read_list(file_list: str) -> tuple[list[str], list[int]]:
     try:
         lines = read_file(file_list).split(b"\n")
     except OSError as error:
-        raise ArgumentError(f"cannot read '{file_list}': {_reason(error)}", argument="file_list") from error
+        raise ArgumentError(f"cannot read '{file_list}': {reason(error, file_list)}", argument="file_list") from error
     names: list[str] = []
     labels: list[int] = []
     for number, line in enumerate(lines, 1):
@@ -231,7 +233,7 @@ def _is_folder(entry: Entry) -> bool:
         return stat.S_ISDIR(entry.stat().st_mode) if entry.is_symlink() else entry.is_dir()
     except OSError as error:
         raise ArgumentError(
-            f"cannot tell whether '{entry.path}' is a folder: {_reason(error)}", argument="file_root"
+            f"cannot tell whether '{entry.path}' is a folder: {reason(error, entry.path)}", argument="file_root"
         ) from error
 
 
@@ -252,10 +254,10 @@ def entries(folder: str, argument: str) -> list[Entry]:
             raise FileNotFoundError
         return list_folder(folder)
     except OSError as error:
-        reason = _reason(error)
+        said = reason(error, folder)
         if folder.startswith("$") and isinstance(error, FileNotFoundError):
-            reason = "it stands for samples of the gallery; name a folder of your own"
-        raise ArgumentError(f"cannot list the folder '{folder}': {reason}", argument=argument) from error
+            said = "it stands for samples of the gallery; name a folder of your own"
+        raise ArgumentError(f"cannot list the folder '{folder}': {said}", argument=argument) from error
 
 
 def _entries_of(root: str, folders: Sequence[str]) -> Iterator[list[Entry]]:
@@ -267,21 +269,7 @@ def _entries_of(root: str, folders: Sequence[str]) -> Iterator[list[Entry]]:
     try:
         yield from list_folders(paths)
     except OSError as error:
-        raise ArgumentError(f"cannot list the folders in '{root}': {_reason(error)}", argument="file_root") from error
-
-
-def _reason(error: OSError) -> str:
-    if isinstance(error, FileNotFoundError) and error.filename and os.path.islink(error.filename):
-        return "it is a link to what does not exist"
-    if isinstance(error, FileNotFoundError):
-        return "it does not exist"
-    if isinstance(error, PermissionError):
-        return "you have no permission to read it"
-    if isinstance(error, NotADirectoryError):
-        return "it is a file, not a folder"
-    if isinstance(error, IsADirectoryError):
-        return "it is a folder, not a file"
-    return error.strerror or str(error)
+        raise ArgumentError(f"cannot list the folders in '{root}': {reason(error)}", argument="file_root") from error
 
 
 _LONGEST = 4096

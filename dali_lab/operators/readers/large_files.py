@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import reason
 from dali_lab.io.locations import canonical, is_remote
 from dali_lab.io.ranges import described, outside, overlapping
 from dali_lab.io.roots import open_within
@@ -91,7 +92,7 @@ class LargeFiles:
         known = []
         for name, found in zip(self.names, infos(self.names), strict=True):
             if isinstance(found, OSError):
-                raise ArgumentError(f"cannot read '{name}': {found.strerror or found}", argument=argument) from found
+                raise ArgumentError(f"cannot read '{name}': {reason(found, name)}", argument=argument) from found
             known.append(found)
         self.lengths = np.array([info.size for info in known], np.int64)
         self._versions = (digests(info.version for info in known)[:, 0] & _POSITIVE).tolist()
@@ -405,7 +406,7 @@ class _Parts:
         return self.call.problem(message, sample=index, source=self.sources[index])
 
     def unreadable(self, index: int, error: Exception) -> Exception:
-        return self.problem(index, f"cannot read the file: {_reason(error)}")
+        return self.problem(index, f"cannot read the file: {reason(error, self.sources[index])}")
 
 
 def _checked(name: str, argument: str) -> tuple[int, int]:
@@ -413,8 +414,4 @@ def _checked(name: str, argument: str) -> tuple[int, int]:
     try:
         return OpenedFile(name).state
     except (OSError, ValueError) as error:
-        raise ArgumentError(f"cannot read '{name}': {_reason(error)}", argument=argument) from error
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
+        raise ArgumentError(f"cannot read '{name}': {reason(error, name)}", argument=argument) from error

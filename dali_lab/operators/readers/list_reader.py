@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.io.exclude_list import plain, read_exclude_list
+from dali_lab.io.files import reason
 from dali_lab.model.errors import ArgumentError, UnlikeSampleError, as_ours
 from dali_lab.operators.readers.identities import Identities
 from dali_lab.schema import Call, Operator, flag, integer, string
@@ -142,8 +143,7 @@ class ListReader(Operator):
         try:
             return read_exclude_list(path)
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise self.fail(f"cannot read '{path}': {reason}", "exclude_list") from error
+            raise self.fail(f"cannot read '{path}': {reason(error, path)}", "exclude_list") from error
 
     def excludes(self, name: str) -> bool:
         """Whether a sample or file of this name is left out."""

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.io.files import read_file
+from dali_lab.io.files import read_file, reason
 from dali_lab.io.locations import shown
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT64, UINT8
@@ -203,8 +203,7 @@ def read_manifest(path: str, low: float, high: float, *, read_text: bool) -> lis
     try:
         lines = read_file(path).split(b"\n")
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"cannot read '{path}': {reason}", argument="manifest_filepaths") from error
+        raise ArgumentError(f"cannot read '{path}': {reason(error, path)}", argument="manifest_filepaths") from error
     decode: Callable[[bytes], Any] = msgspec.json.Decoder(_ManifestLineWithText if read_text else _ManifestLine).decode
     entries: list[Entry] = []
     for row, line in enumerate(lines, 1):

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.io.files import read_all
+from dali_lab.io.files import read_all, reason
 from dali_lab.io.locations import canonical, is_remote, shown
 from dali_lab.io.roots import OutsideRootsError, limited, open_within, reach
 from dali_lab.model.batch import Batch
@@ -205,8 +205,9 @@ def check_reach(call: Call, paths: Paths, rows: npt.NDArray[np.int64], *, per_sa
         try:
             reach(paths.names[row])
         except OutsideRootsError as error:
-            reason = f"cannot read the file: {error.strerror}"
-            raise call.problem(reason, sample=index // per_sample, source=paths.names[row]) from error
+            raise call.problem(
+                f"cannot read the file: {reason(error)}", sample=index // per_sample, source=paths.names[row]
+            ) from error
 
 
 def _read_remote(
@@ -220,7 +221,7 @@ def _read_remote(
         if isinstance(data, OSError):
             name = shown(paths.names[int(rows[index])])
             raise call.problem(
-                f"cannot read the file '{name}': {data.strerror or data}",
+                f"cannot read the file '{name}': {reason(data)}",
                 sample=index // per_sample,
                 source=shown(sources[index]) if sources else name,
             ) from data
@@ -279,9 +280,8 @@ def _read_one_by_one(call: Call, names: Sequence[str], per_sample: int) -> Batch
                 file.read(1)
         return batch
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
         raise call.problem(
-            f"cannot read the file: {reason}", sample=index // per_sample, source=names[index]
+            f"cannot read the file: {reason(error, names[index])}", sample=index // per_sample, source=names[index]
         ) from error
     finally:
         for file in files:

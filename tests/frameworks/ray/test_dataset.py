@@ -236,7 +236,7 @@ def test_a_file_that_vanishes_names_node_and_file(pictures: list[str], tmp_path:
     Path(files[9]).unlink()
     with pytest.raises(SampleError) as caught:
         list(made)
-    for said in ("Reader", Path(files[9]).name, "No such file"):
+    for said in ("Reader", Path(files[9]).name, "it does not exist"):
         assert said in str(caught.value)
 
 

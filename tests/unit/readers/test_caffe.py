@@ -179,7 +179,7 @@ def test_samples_that_do_not_go_together(tmp_path: Path) -> None:
 
 
 def test_wrong_arguments(caffe: str, tmp_path: Path) -> None:
-    refused("readers.caffe", ("path", "nowhere", "No such file"), path="nowhere")
+    refused("readers.caffe", ("path", "nowhere", "it does not exist"), path="nowhere")
     refused("readers.caffe", ("path", "no entries", "empty"), path=write_lmdb(tmp_path / "empty", []))
     refused("readers.caffe", ("path",), path=[])
     refused("readers.caffe", ("label_available",), path=caffe, image_available=False, label_available=False)

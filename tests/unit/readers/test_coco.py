@@ -203,7 +203,7 @@ def test_a_file_that_ends_in_the_middle(tmp_path: Path, data: dict[str, str]) ->
         ({}, "file_root"),
         ({"file_root": "."}, "annotations_file"),
         ({"file_root": ".", "annotations_file": "/no/such.json"}, r"/no/such\.json"),
-        ({"file_root": ".", "annotations_file": os.path.dirname(__file__)}, "directory"),
+        ({"file_root": ".", "annotations_file": os.path.dirname(__file__)}, "it is a folder"),
         ({"file_root": ".", "preprocessed_annotations": "/no/such"}, "/no/such/filenames"),
         ({"file_root": ".", "preprocessed_annotations": ".", "ratio": True}, "ratio"),
         ({"file_root": ".", "annotations_file": "a", "polygon_masks": True, "pixelwise_masks": True}, "pixelwise"),

@@ -116,5 +116,5 @@ def test_empty_files_and_a_file_that_became_a_folder(tmp_path: Path) -> None:
     assert [len(batch.at(index)) for index in range(3)] == [0, 100_000, 200_000]
     (tmp_path / "1.bin").unlink()
     (tmp_path / "1.bin").mkdir()
-    with pytest.raises(dali_lab.DaliLabError, match=r"(?s)directory.*1\.bin"):
+    with pytest.raises(dali_lab.DaliLabError, match=r"(?s)it is a folder.*1\.bin"):
         [pipeline.run() for _ in range(3)]  # as many as may be in flight

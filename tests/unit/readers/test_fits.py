@@ -142,7 +142,7 @@ def test_integers_of_64_bits_are_exact_or_refused() -> None:
         ({"files": ["plain.fits"], "hdu_indices": []}, ("hdu_indices",)),
         ({"files": ["plain.fits"], "dtypes": [dali_lab.types.INT16] * 2}, ("dtypes", "2 types for 1")),
         ({"files": ["table.fits"]}, ("BINTABLE", "table.fits")),
-        ({"files": ["nowhere.fits"]}, ("No such file", "nowhere.fits")),
+        ({"files": ["nowhere.fits"]}, ("it does not exist", "nowhere.fits")),
         ({"files": ["plain.fits", "other.fits"]}, ("dimensions", "other.fits")),
         ({"files": ["foreign.fits"]}, ("not a FITS file", "foreign.fits")),
         ({"files": ["empty.fits"]}, ("not a FITS file", "empty.fits")),

@@ -97,12 +97,12 @@ def test_damaged_records_are_named_and_the_next_batch_comes(some: dict[str, Any]
 def test_wrong_files_and_arguments(some: dict[str, Any], tmp_path: Path) -> None:
     path, index = some["path"], some["index_path"]
     reader = "readers.mxnet"
-    refused(reader, ("path", "nowhere.rec", "No such file"), path="nowhere.rec", index_path=index)
-    refused(reader, ("index_path", "nowhere.idx", "No such file"), path=path, index_path="nowhere.idx")
+    refused(reader, ("path", "nowhere.rec", "it does not exist"), path="nowhere.rec", index_path=index)
+    refused(reader, ("index_path", "nowhere.idx", "it does not exist"), path=path, index_path="nowhere.idx")
     refused(reader, ("index_path", "got 2"), path=path, index_path=[index, index])
     refused(reader, ("path", "empty list"), path=[], index_path=index)
     refused(reader, ("index_path", "no lines"), path=path, index_path=path)
-    refused(reader, ("path", "directory"), path=str(tmp_path), index_path=index)
+    refused(reader, ("path", "it is a folder"), path=str(tmp_path), index_path=index)
     other = write_recordio(tmp_path / "other", [(b"b" * 50, float(i)) for i in range(5)])
     refused(reader, ("no record", "0.rec at index"), path=path, index_path=other["index_path"])
     Path(path[0]).write_bytes(Path(path[0]).read_bytes()[:700])

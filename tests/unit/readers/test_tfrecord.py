@@ -313,12 +313,12 @@ def refused(words: Sequence[str], files: tuple[Any, Any], features: Features = u
 def test_wrong_arguments(files: tuple[list[str], list[str]], tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.write_text("")
-    refused(("path", "nowhere", "No such file"), ("nowhere", files[1][0]))
-    refused(("index_path", "nowhere", "No such file"), (files[0][0], "nowhere"))
+    refused(("path", "nowhere", "it does not exist"), ("nowhere", files[1][0]))
+    refused(("index_path", "nowhere", "it does not exist"), (files[0][0], "nowhere"))
     refused(("index_path", "no records", "empty"), (files[0][0], str(empty)))
     refused(("index_path", "1 index files for 2"), (files[0], files[1][0]))
     refused(("path", "empty list"), ([], []))
-    refused(("path", "directory"), (str(tmp_path), files[1][0]))
+    refused(("path", "it is a folder"), (str(tmp_path), files[1][0]))
     refused(("features", "names no features"), files, lambda t: {})
     refused(("features", "VarLenFeature", "3"), files, lambda t: {"label": 3})
     refused(("features", "'s'", "one string"), files, lambda t: {"s": t.VarLenFeature(t.string, "")})

@@ -232,8 +232,8 @@ def test_a_sample_beyond_the_end_is_named_and_the_next_batch_comes(tmp_path: Pat
 
 
 def test_wrong_arguments(archives: list[str], tmp_path: Path) -> None:
-    refused(("paths", "nowhere.tar", "No such file"), paths="nowhere.tar", ext="jpg")
-    refused(("paths", "directory"), paths=str(tmp_path), ext="jpg")
+    refused(("paths", "nowhere.tar", "it does not exist"), paths="nowhere.tar", ext="jpg")
+    refused(("paths", "it is a folder"), paths=str(tmp_path), ext="jpg")
     refused(("index_paths", "nowhere.idx"), paths=archives[0], index_paths="nowhere.idx", ext="jpg")
     refused(("index_paths", "2 index files for 1"), paths=archives[0], index_paths=["a", "b"], ext="jpg")
     refused(("paths", "empty list"), paths=[], ext="jpg")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.io.files import read_text
+from dali_lab.io.files import read_text, reason
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, FLOAT64, UINT8, numpy_dtype
 from dali_lab.model.errors import ArgumentError
@@ -138,9 +138,8 @@ class Webdataset(RangeReader):
                 return components_of(path)
             return index.parse(read_text(path))
         except (TarError, IndexFileError, OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
             argument = "index_paths" if indices else "paths"
-            raise self.fail(f"cannot read '{path}': {reason}", argument) from error
+            raise self.fail(f"cannot read '{path}': {reason(error, path)}", argument) from error
 
     def _chosen(self, table: Components, number: int) -> npt.NDArray[np.int64]:
         """For each output and sample the place of its file in the table, −1 where there is none."""

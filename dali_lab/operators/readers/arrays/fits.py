@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import reason
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import FileList, find_unlabelled
@@ -95,9 +96,10 @@ class Fits(ListReader):
                 try:
                     images.append(read_image(self._files.paths[row], number))
                 except (OSError, FitsError) as error:
-                    reason = getattr(error, "strerror", None) or str(error)
                     raise call.problem(
-                        f"cannot read the image: {reason}", sample=index, source=sources[index]
+                        f"cannot read the image: {reason(error, self._files.paths[row])}",
+                        sample=index,
+                        source=sources[index],
                     ) from error
                 except ModuleNotFoundError as error:
                     raise call.problem(

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs.encoded import CodecError
-from dali_lab.io.files import open_file
+from dali_lab.io.files import open_file, reason
 from dali_lab.io.ranges import outside
 from dali_lab.io.roots import limited, open_within
 from dali_lab.model.batch import Batch
@@ -162,8 +162,7 @@ class ArrayFiles:
                 start = file.read(START)
                 return start + file.read(header_length(start) - START)
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise self._problem(call, rows, index, reason) from error
+            raise self._problem(call, rows, index, reason(error, name)) from error
 
     def _check_sizes(self, call: Call, rows: Table, found: list[NumpyHeader], group: Table, sizes: Table) -> None:
         offsets = np.array([header.offset for header in found], np.int64)[group]
@@ -218,14 +217,13 @@ class ArrayFiles:
                     part = stored[tuple(map(slice, start[index].tolist(), ends))]
                     out.array(index).reshape(-1).view(np.uint8)[:] = part.reshape(-1)
             except (OSError, ValueError) as error:
-                reason = getattr(error, "strerror", None) or str(error)
-                raise self._problem(call, rows, index, reason) from error
+                raise self._problem(call, rows, index, reason(error, self._name(rows, index))) from error
 
     def _name(self, rows: Table, index: int) -> str:
         return self.paths.names[int(rows[index])]
 
-    def _problem(self, call: Call, rows: Table, index: int, reason: str) -> Any:
-        return call.problem(f"cannot read the array: {reason}", sample=index, source=self._name(rows, index))
+    def _problem(self, call: Call, rows: Table, index: int, wrong: str) -> Any:
+        return call.problem(f"cannot read the array: {wrong}", sample=index, source=self._name(rows, index))
 
 
 def _in_bytes(table: Table, item: int, single: int = 1) -> Table:

@@ -9,7 +9,7 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.io.files import infos
+from dali_lab.io.files import infos, reason
 from dali_lab.io.locations import shown
 from dali_lab.io.remote.parts import WHOLE, FileParts, Part
 from dali_lab.model.batch import Batch
@@ -117,7 +117,7 @@ class RemoteArrays:
 
     def _problem(self, call: Call, row: int, index: int, error: OSError) -> OperatorError:
         name = shown(self._names[row])
-        return call.problem(f"cannot read the array '{name}': {error.strerror or error}", sample=index, source=name)
+        return call.problem(f"cannot read the array '{name}': {reason(error)}", sample=index, source=name)
 
 
 def _runs(shape: Table, start: Table, extent: Table) -> list[tuple[int, int]]:

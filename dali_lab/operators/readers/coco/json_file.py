@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.io.files import read_file
+from dali_lab.io.files import read_file, reason
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.coco.run_lengths import as_runs
 
@@ -189,8 +189,9 @@ class CocoFile:
         try:
             data = read_file(self._path).removeprefix(b"\xef\xbb\xbf")
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise ArgumentError(f"cannot read '{self._path}': {reason}", argument="annotations_file") from error
+            raise ArgumentError(
+                f"cannot read '{self._path}': {reason(error, self._path)}", argument="annotations_file"
+            ) from error
         try:
             found = (self._without_polygons(data) if polygons else None) or msgspec.json.decode(data, type=_File)
         except msgspec.ValidationError as error:
@@ -279,8 +280,8 @@ class CocoFile:
                     points.extend(row)
                     counts.append(len(row) // 2)
             except (KeyError, TypeError, OverflowError, ValueError, RecursionError, msgspec.MsgspecError) as error:
-                reason = f"it has no {error}" if isinstance(error, KeyError) else error
-                raise self.fail(f"the annotation with id {self.label(number)}: {reason}") from error
+                wrong = f"it has no {error}" if isinstance(error, KeyError) else error
+                raise self.fail(f"the annotation with id {self.label(number)}: {wrong}") from error
             self.first_polygons[number] = len(cut.point_counts) + before
             self.polygon_counts[number] = len(counts) - before
         self.point_counts, self.points = cut.point_counts, cut.points
@@ -339,8 +340,8 @@ def _place(data: bytes, error: Exception) -> str:
     place = re.search(r"\(byte (\d+)\)$", str(error))
     before = data[: int(place.group(1))] if place else data
     line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-    reason = str(error)[: place.start()].strip() if place else error
-    return f"{reason}: line {line} column {column} (byte {len(before)})"
+    wrong = str(error)[: place.start()].strip() if place else error
+    return f"{wrong}: line {line} column {column} (byte {len(before)})"
 
 
 def _reason(value: Mapping[str, Any], error: msgspec.ValidationError) -> str:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import reason
 from dali_lab.io.locations import canonical, is_remote, join
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import to_dali_type
@@ -69,8 +70,7 @@ class LmdbReader(RangeReader):
                 pages = functools.partial(self._files.pages, number)
                 found.append(find_entries(pages, int(self._files.lengths[number])))
             except (OSError, LmdbError) as error:
-                reason = getattr(error, "strerror", None) or str(error)
-                raise ArgumentError(f"cannot read '{name}': {reason}", argument="path") from error
+                raise ArgumentError(f"cannot read '{name}': {reason(error, name)}", argument="path") from error
         counts = [len(entries.keys) for entries in found]
         if not sum(counts):
             raise ArgumentError(f"there are no entries in {', '.join(names)}", argument="path")

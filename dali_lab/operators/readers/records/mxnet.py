@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import reason
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, UINT8
 from dali_lab.model.errors import ArgumentError
@@ -70,7 +71,7 @@ class MXNet(RecordReader):
             starts = np.sort(read_index(indices[0])[:, 1])
         except OSError as error:
             raise ArgumentError(
-                f"cannot read '{indices[0]}': {error.strerror or error}", argument="index_path"
+                f"cannot read '{indices[0]}': {reason(error, indices[0])}", argument="index_path"
             ) from error
         if not len(starts):
             raise ArgumentError(f"'{indices[0]}' has no lines with a number and a position", argument="index_path")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.files import reason
 from dali_lab.model import features as tfrecord
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT64, UINT8
@@ -156,7 +157,7 @@ class TFRecord(RecordReader):
             try:
                 tables.append(read_index(path))
             except OSError as error:
-                raise self.fail(f"cannot read '{path}': {error.strerror or error}", "index_path") from error
+                raise self.fail(f"cannot read '{path}': {reason(error, path)}", "index_path") from error
         self._file = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         self._offsets, self._sizes = np.ascontiguousarray(np.concatenate(tables).T)
         if not len(self._file):

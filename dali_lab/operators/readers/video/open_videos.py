@@ -14,7 +14,7 @@ import numpy as np
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.video import Video
 from dali_lab.codecs.video_index import FrameIndex
-from dali_lab.io.files import read_text
+from dali_lab.io.files import read_text, reason
 from dali_lab.model.errors import ArgumentError, as_ours
 from dali_lab.operators.readers.file_list import find_files
 
@@ -65,8 +65,7 @@ def _from_list(path: str) -> list[ListedVideo]:
     try:
         lines = read_text(path).split("\n")
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"cannot read '{path}': {reason}", argument="file_list") from error
+        raise ArgumentError(f"cannot read '{path}': {reason(error, path)}", argument="file_list") from error
     result = []
     for number, line in enumerate(lines, 1):
         words = line.split()
