@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from dali_lab.errors import InputError
 from dali_lab.kernels.streams import open_stream
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT32, UINT8
 from dali_lab.operators.boxes.coordinates import box_table, labels_out, sample_boxes, table_out
-from dali_lab.schema import Call, Case, Input, Operator, Output, integer, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, integer, register, samples
 
 THRESHOLDS = (-1.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 """Least overlaps that are drawn from; taking the whole picture is one more choice."""
@@ -29,7 +30,7 @@ class SSDRandomCrop(Operator):
     schema_name = "SSDRandomCrop"
     title = "SSD random crop"
     inputs = (
-        Input("images", dtypes=(UINT8,), layouts=("HWC",), doc="Pictures of {types}."),
+        Input("images", dtypes=(UINT8,), dims=(3,), doc="Pictures of {types}; HWC without a layout."),
         Input("boxes", dtypes=(FLOAT,), kind="boxes", doc="Boxes of {types}, ``(n, 4)``: two corners, from 0 to 1."),
         Input("labels", dtypes=(INT32,), kind="tensor", doc="Labels of {types}, ``(n,)``."),
     )
@@ -46,6 +47,8 @@ class SSDRandomCrop(Operator):
     def run(self, call: Call, images: Batch, boxes: Batch, labels: Batch) -> tuple[Batch, ...]:
         from dali_lab.kernels.cpu import boxes_ssd, copy
 
+        if images.layout not in ("HWC", ""):
+            raise call.problem(f"takes 'images' of the layout HWC, got {images.layout}", kind=InputError)
         table, counts = box_table(call, boxes)
         call.refuse(labels.sizes != counts, "got {} labels for {} boxes", labels.sizes, counts)
         stream = open_stream(call.generator, call.indices)
@@ -79,6 +82,12 @@ class SSDRandomCrop(Operator):
         arrays, layout = samples.pictures()
         pictures = ((arrays * len(boxes))[: len(boxes)], layout)
         yield Case((pictures, boxes, labels))
-        yield Case((pictures, boxes, labels), {"num_attempts": 20})
+        yield Case((pictures[0], boxes, labels), {"num_attempts": 20})
         one = [np.array([[0.3, 0.2, 0.8, 0.9]], np.float32)] * len(boxes)
         yield Case((pictures, one, [np.array([7], np.int32)] * len(boxes)), {"num_attempts": 3})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        planes = [np.moveaxis(array, 2, 0) for array in samples.pictures()[0]]
+        boxes = [np.array([[0.1, 0.2, 0.8, 0.9]], np.float32)] * len(planes)
+        yield ErrorCase(((planes, "CHW"), boxes, [np.array([7], np.int32)] * len(planes)), words=("images", "CHW"))
