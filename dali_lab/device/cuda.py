@@ -283,19 +283,23 @@ class CudaDevice(Device):
 
         assert isinstance(stream, CudaStream)
         stream.record().synchronize()  # KvikIO reads at once: work that still uses this memory comes first
+        reads, failures = [], []
         with contextlib.ExitStack() as files, self:
             opened = {path: files.enter_context(kvikio.CuFile(path, "r")) for path in {part.path for part in parts}}
-            reads = [
-                (part, opened[part.path].pread(self._bytes(part.address, part.nbytes), part.nbytes, part.offset))
-                for part in parts
-            ]
-            short = [part for part, read in reads if read.get() != part.nbytes]
-        if short:
-            raise OSError(f"{short[0].path} ends before byte {short[0].offset + short[0].nbytes}")
+            for part in parts:
+                with _kept(failures, part):
+                    memory = self._bytes(part.address, part.nbytes)
+                    reads.append((part, opened[part.path].pread(memory, part.nbytes, part.offset)))
+            for part, read in reads:  # all of them, also after a failure: they write to memory that is given back then
+                with _kept(failures, part):
+                    if read.get() != part.nbytes:
+                        raise EOFError("the file ends there")
+        if failures:
+            raise failures[0]
 
     def _bytes(self, address: int, nbytes: int) -> Any:
         """Device memory as an array of bytes."""
-        memory = self.cupy.cuda.UnownedMemory(address, nbytes, self)
+        memory = self.cupy.cuda.UnownedMemory(address, nbytes, self, self.index)
         return self.cupy.ndarray((nbytes,), self.cupy.uint8, self.cupy.cuda.MemoryPointer(memory, 0))
 
     def relieve(self) -> None:
@@ -304,6 +308,18 @@ class CudaDevice(Device):
             torch = sys.modules.get("torch")
             if torch is not None and torch.cuda.is_initialized():
                 torch.cuda.empty_cache()
+
+
+@contextlib.contextmanager
+def _kept(failures: list[OSError], part: FilePart) -> Iterator[None]:
+    """Keep what KvikIO raises about a part of a file, with its name: KvikIO names neither file nor place."""
+    try:
+        yield
+    except (RuntimeError, OSError, EOFError) as error:
+        last = part.offset + part.nbytes
+        failure = OSError(f"bytes {part.offset} to {last} of {part.path} cannot be read: {error}")
+        failure.__cause__ = error
+        failures.append(failure)
 
 
 def _decodes(device: CudaDevice) -> bool:

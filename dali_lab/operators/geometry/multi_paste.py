@@ -109,10 +109,14 @@ class MultiPaste(Operator):
         anchor = np.zeros_like(image[:, :2]) if anchor is None else anchor
         to = np.zeros_like(anchor) if to is None else to
         extent = image[:, :2] - anchor if extent is None else extent
-        leaves = "the region at {} of shape {} leaves the "
-        beyond = (anchor < 0) | (extent < 0) | (anchor + extent > image[:, :2])
-        call.refuse(beyond, leaves + "image", anchor, extent, owners=owners)
-        call.refuse((to < 0) | (to + extent > canvas[owners]), leaves + "result", to, extent, owners=owners)
+        within, space = image[:, :2], canvas[owners]
+        message = "The pasted region must be within {1}. Got {0} anchor: {{:x}}, pasted region shape: {{:x}},"
+        message += " {0} shape: {{:x}}"
+        beyond = (anchor < 0) | (extent < 0) | (anchor + extent > within)
+        text = message.format("input", "input sample")
+        call.refuse(beyond, text, anchor, extent, within, owners=owners)
+        text = message.format("output", "output bounds")
+        call.refuse((to < 0) | (to + extent > space), text, to, extent, space, owners=owners)
         out = call.allocate(shapes, dtype, data.layout)
         pitches = np.column_stack(
             [image[:, 1] * image[:, 2] * data.itemsize, canvas[owners, 1] * channels[owners] * out.itemsize]
@@ -202,6 +206,8 @@ class MultiPaste(Operator):
         table = np.concatenate(arrays) if arrays else np.zeros((0, 2))
         if used == name:
             return table.astype(np.int64)
+        wrong, owners = ~((table >= 0) & (table <= 1)), np.repeat(np.arange(len(count)), count)
+        call.refuse(wrong, "must be float in [0, 1] range, got {}", table, argument=used, owners=owners)
         return np.asarray(rounded(table.astype(np.float32) * extent.astype(np.float32)), np.int64)
 
     @classmethod
@@ -244,7 +250,16 @@ class MultiPaste(Operator):
         ids = _rows([0, 1], [2], [1, 1])
         anchors = _rows([[0, 0], [2, 3]], [[1, 1]], [[0, 0], [5, 5]])
         yield ErrorCase((alike,), {"in_ids": _rows([0, 7], [2], [1])}, words=("in_ids", "7", "sample 0"))
-        yield ErrorCase((alike,), {"in_ids": ids, "out_anchors": anchors}, words=("sample 0", "leaves the result"))
+        yield ErrorCase(
+            (alike,), {"in_ids": ids, "out_anchors": anchors}, words=("sample 0", "within output bounds", "20 x 30")
+        )
+        shares = _rows([[0, 0.2], [0, 0]], [[0, 0]], [[0, 1.2], [0, 0]], dtype=np.float32)
+        yield ErrorCase((alike,), {"in_ids": ids, "shapes_rel": shares}, words=("shapes_rel", "[0, 1]", "sample 2"))
+        yield ErrorCase(
+            (alike,),
+            {"in_ids": ids, "shapes": _rows([[9, 9], [21, 1]], [[1, 1]], [[1, 1]] * 2)},
+            words=("sample 0", "within input sample", "21 x 1"),
+        )
         yield ErrorCase(
             (alike,), {"in_ids": ids, "in_anchors": _rows([[0, 0]], [[1, 1]], [[0, 0]])}, words=("in_anchors",)
         )
