@@ -238,6 +238,7 @@ def module() -> ModuleType:
     made.__dict__.update(
         cuda=cuda,
         ndarray=Array,
+        uint8=np.uint8,
         get_default_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: None),
     )
     return made

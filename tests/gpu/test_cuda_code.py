@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import dali_lab
 from dali_lab import Pipeline, fn, types
 from dali_lab.device import cuda
+from dali_lab.device.interface import FilePart
 from dali_lab.executor import placement
 from dali_lab.kernels.cuda import nvrtc
 from dali_lab.kernels.cuda.kernel import Variant
@@ -134,6 +136,56 @@ def test_memory_that_runs_out_is_told_with_what_to_do(device: cuda.CudaDevice) -
     device.arena.limit = None
     with pytest.raises(cuda.OutOfDeviceMemory, match="MiB do not fit"):
         device.take(cupy_stand_in.CAPACITY + 1)
+
+
+class Reading:
+    """A future of KvikIO: the bytes arrive when it is asked, in compatibility mode with an error for missing ones."""
+
+    def __init__(self, path: str, array: cupy_stand_in.Array, size: int, offset: int) -> None:
+        self.path, self.array, self.size, self.offset = path, array, size, offset
+
+    def get(self) -> int:
+        data = Path(self.path).read_bytes()[self.offset :][: self.size]
+        if len(data) < self.size:
+            raise RuntimeError("POSIX error on pread: EOF")
+        self.array.values[:] = np.frombuffer(data, np.uint8)
+        return len(data)
+
+
+class CuFile:
+    """``kvikio.CuFile``."""
+
+    def __init__(self, path: str, flags: str) -> None:
+        assert flags == "r"
+        self.path = path
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.path = ""
+
+    def pread(self, array: cupy_stand_in.Array, size: int, offset: int) -> Reading:
+        return Reading(self.path, array, size, offset)
+
+
+def test_kvikio_reads_all_files_and_errors_name_the_one_that_fails(
+    device: cuda.CudaDevice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "kvikio", SimpleNamespace(CuFile=CuFile))
+    for name, count in (("whole", 60), ("short", 30), ("last", 60)):
+        (tmp_path / name).write_bytes(bytes(range(count)))
+    memory = np.zeros((3, 40), np.uint8)
+    rows = [memory[index].ctypes.data for index in range(3)]
+    parts = [FilePart(str(tmp_path / "whole"), 20, rows[0], 40), FilePart(str(tmp_path / "last"), 10, rows[2], 40)]
+    device.read_files(device.stream("compute"), parts)
+    assert memory.tolist() == [list(range(20, 60)), [0] * 40, list(range(10, 50))]
+
+    memory[:] = 0
+    parts.insert(1, FilePart(str(tmp_path / "short"), 0, rows[1], 40))
+    with pytest.raises(OSError, match=r"bytes 0 to 40 of .*short cannot be read: .*EOF"):
+        device.read_files(device.stream("compute"), parts)
+    assert memory[2].tolist() == list(range(10, 50)), "a read that goes on would write to memory with another owner"
 
 
 def make_flipped() -> Pipeline:

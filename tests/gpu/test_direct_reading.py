@@ -113,8 +113,20 @@ def test_files_are_read_after_work_that_uses_the_memory(tmp_path: Path, reads: l
 def test_a_file_that_ends_too_early_is_named(folder: Path, reads: list[FilePart]) -> None:
     path = folder / "3.npy"
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(DaliLabError, match=r"3\.npy"):
+    with pytest.raises(DaliLabError, match=r"(?s)fn.readers.numpy \(node 'Reader'\), sample 0: .*3\.npy"):
         batches("emulated", folder)
+
+
+def test_a_file_that_ends_too_early_is_left_out_where_the_reader_says_so(folder: Path, reads: list[FilePart]) -> None:
+    path = folder / "1.npy"
+    path.write_bytes(path.read_bytes()[:-5])
+    with Pipeline(3, 2, 0, gpu="emulated") as pipeline:
+        array = fn.readers.numpy(file_root=str(folder), device="gpu", name="Reader", on_error="skip")
+        pipeline.set_outputs(array)
+    (found,) = pipeline.run()
+    assert [found.as_cpu().at(index).shape[0] for index in range(len(found))] == [4, 6]
+    assert [bad.node for bad in pipeline.bad_samples] == ["Reader"]
+    pipeline.close()
 
 
 @pytest.mark.parametrize("shape", [(5,), (3, 4), (2, 3, 4), (3, 1, 4, 2), ()])

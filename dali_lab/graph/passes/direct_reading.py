@@ -26,7 +26,7 @@ def direct_reading(graph: Graph) -> Graph:
         drawing = {key: value for key, value in node.arguments.items() if not key.startswith(("roi_", "rel_roi_"))}
         nodes[name] = node.replaced(device="cpu", arguments={**drawing, "_rows": True}, connections={})
         reading = {key: value for key, value in node.arguments.items() if key in table}
-        nodes[arrays] = Node(arrays, reader, "gpu", (), reading, region, node.origin)
+        nodes[arrays] = Node(arrays, reader, "gpu", (), {**reading, "stands_for": name}, region, node.origin)
         moved[name] = arrays
     if not moved:
         return graph

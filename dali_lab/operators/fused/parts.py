@@ -9,7 +9,19 @@ from typing import Any
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError
-from dali_lab.schema import Arg, Call, Operator, find_operator
+from dali_lab.schema import Arg, Call, Operator, find_operator, string
+
+STANDS_FOR = string("stands_for", "", "The node that was cut in two.")
+
+
+@contextmanager
+def naming_in_errors(node: str, operator: str) -> Iterator[None]:
+    """Let errors name the node and the operator that were cut in two."""
+    try:
+        yield
+    except DaliLabError as error:
+        error.node, error.operator = node or error.node, operator
+        raise
 
 
 @contextmanager

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +15,8 @@ from dali_lab.model.errors import DaliLabError
 from dali_lab.model.undecoded import PIXELS, Undecoded
 from dali_lab.operators.decoders.image import DECODING, ENCODED, ImageDecoder
 from dali_lab.operators.decoders.image_random_crop import RANDOM_WINDOW, ImageRandomCrop, random_windows
-from dali_lab.schema import Call, Case, ErrorCase, Input, Output, register, string
-
-_STANDS_FOR = string("stands_for", "", "The node that was cut in two.")
-
-
-@contextlib.contextmanager
-def _naming_in_errors(node: str) -> Iterator[None]:
-    """Let errors name the decoder that was cut in two."""
-    try:
-        yield
-    except DaliLabError as error:
-        error.node, error.operator = node or error.node, ImageRandomCrop.name
-        raise
+from dali_lab.operators.fused.parts import STANDS_FOR, naming_in_errors
+from dali_lab.schema import Call, Case, ErrorCase, Input, Output, register
 
 
 @register
@@ -42,7 +30,7 @@ class WholePicture(ImageDecoder):
     beyond_dali = True
     defers = False
     tested_elsewhere = "tests/unit/pipeline/caching/test_same_batches.py"
-    arguments = (*DECODING, _STANDS_FOR)
+    arguments = (*DECODING, STANDS_FOR)
     outputs = (
         Output("images", layout="HWC", doc="Whole pictures, empty where one cannot be decoded."),
         Output("rest", doc="The bytes of pictures that cannot be decoded whole."),
@@ -51,7 +39,7 @@ class WholePicture(ImageDecoder):
     def run(self, call: Call, *inputs: Batch) -> tuple[Batch, Batch]:  # type: ignore[override]
         data = inputs[0]
         inner = dataclasses.replace(call, lost={}, stand_ins={}, defer=False, place=None)
-        with _naming_in_errors(self.value("stands_for")):
+        with naming_in_errors(self.value("stands_for"), ImageRandomCrop.name):
             images = super().run(inner, data)
         assert inner.lost is not None
         lost = np.array([row - call.start for row in inner.lost], np.int64)
@@ -91,7 +79,7 @@ class RandomWindow(ImageRandomCrop):
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         images, rest = inputs
-        with _naming_in_errors(""):
+        with naming_in_errors("", ImageRandomCrop.name):
             if rest.shapes.any():
                 return self._partly_decoded(call, images, rest)
             windows = random_windows(call, images.shapes[:, :2])

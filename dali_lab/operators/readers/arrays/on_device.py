@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.device.interface import FilePart
+from dali_lab.device.interface import Device, FilePart, Stream
 from dali_lab.io.roots import limited
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
+from dali_lab.model.errors import as_ours
+from dali_lab.operators.fused.parts import STANDS_FOR, naming_in_errors
 from dali_lab.operators.geometry.windows import Windows
-from dali_lab.operators.readers.arrays.numpy import as_stored, located, read_arrays
+from dali_lab.operators.readers.arrays.numpy import Numpy, as_stored, located, read_arrays
 from dali_lab.operators.readers.arrays.numpy_files import ArrayFiles, Headers
 from dali_lab.operators.readers.arrays.numpy_region import REGION, wants_region
 from dali_lab.operators.readers.file_list import find_unlabelled
@@ -39,6 +43,7 @@ class NumpyArrays(Operator):
         string("file_list", None, "As for the reader.", widget="path"),
         strings("files", None, "As for the reader.", widget="path", relative_to="file_root"),
         *REGION,
+        STANDS_FOR,
         flag("cache_header_information", "As for the reader."),
         integer("rows", None, "Number of the file of each sample.", tensor=True, fed=INTEGERS),
     )
@@ -47,6 +52,13 @@ class NumpyArrays(Operator):
         self._arrays: ArrayFiles | None = None
 
     def run(self, call: Call) -> Batch:
+        with self._naming():
+            return self._arrays_of(call)
+
+    def _naming(self) -> AbstractContextManager[None]:
+        return naming_in_errors(self.value("stands_for"), Numpy.name)
+
+    def _arrays_of(self, call: Call) -> Batch:
         if self._arrays is None:
             files = find_unlabelled(
                 self.value("file_root"), self.value("file_list"), self.value("files"), self.value("file_filter")
@@ -67,8 +79,15 @@ class NumpyArrays(Operator):
             for offset, place, nbytes in found
         ]
         device, stream = call.gpu.device, call.gpu.stream
-        call.gpu.then(lambda: device.read_files(stream, parts))
+        call.gpu.then(lambda: self._read(device, stream, parts))
         return out
+
+    def _read(self, device: Device, stream: Stream, parts: list[FilePart]) -> None:
+        with self._naming():
+            try:
+                device.read_files(stream, parts)
+            except OSError as error:
+                raise as_ours(error) from error
 
     @staticmethod
     def _pieces(call: Call, headers: Headers, inside: Windows) -> list[list[tuple[int, int, int]]] | None:
