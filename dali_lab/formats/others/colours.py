@@ -10,7 +10,7 @@ from dali_lab.formats.others.step import Step, constant, made, numbers, pair, pl
 from dali_lab.formats.python.layout import Piece
 from dali_lab.model import dtypes
 
-KERAS_FACTOR = '''
+_KERAS_FACTOR = '''
 class RandomFactor(layers.Layer):
     """Distances from a center times a factor, drawn for each picture; does nothing with training=False."""
 
@@ -33,7 +33,7 @@ def _keras_factor(factor: Range, center: float, *, cut: bool) -> list[Piece]:
         scaled = made("layers.Rescaling", plain(factor.low), *([("offset", plain(offset))] if offset else []))
     else:
         place = [("center", plain(center))] if center else []
-        scaled = made("RandomFactor", plain(factor.low), plain(factor.high), *place)
+        scaled = made("RandomFactor", plain(factor.low), plain(factor.high), *place, definition=_KERAS_FACTOR)
     return [scaled, made("layers.ReLU", ("max_value", "255.0"))] if cut else [scaled]
 
 

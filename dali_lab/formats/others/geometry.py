@@ -74,7 +74,7 @@ class ResizeSide(Step):
 class Cover(Step):
     """To the smallest size of the same shape that covers a height and a width.
 
-    torchvision and Keras compute the size by a function of the program, :data:`COVERING`.
+    torchvision and Keras compute the size by a function of the program.
     """
 
     size: Size
@@ -83,7 +83,7 @@ class Cover(Step):
     def torchvision(self) -> list[Piece]:
         if self.size[0] == self.size[1]:
             return ResizeSide(self.size[0], False, self.interpolation).torchvision()
-        size = made("covering", "image.shape[-2:]", *map(plain, self.size))
+        size = made("covering", "image.shape[-2:]", *map(plain, self.size), definition=_COVERING)
         resized = made("v2.functional.resize", "image", size, *self.interpolation.torchvision())
         return [made("v2.Lambda", made_of("image", resized))]
 
@@ -92,7 +92,7 @@ class Cover(Step):
         return [made("A.SmallestMaxSize", *size, *self.interpolation.albumentations())]
 
     def keras(self) -> list[Piece]:
-        size = made("covering", "images.shape[1:3]", *map(plain, self.size))
+        size = made("covering", "images.shape[1:3]", *map(plain, self.size), definition=_COVERING)
         resized = made("keras.ops.image.resize", "images", size, *self.interpolation.keras())
         return [made("layers.Lambda", made_of("images", resized))]
 
@@ -103,7 +103,7 @@ class Cover(Step):
         return (round(size[0] * share), round(size[1] * share))
 
 
-COVERING = '''
+_COVERING = '''
 def covering(size, height, width):
     """The smallest size of the same shape that covers a height and a width."""
     share = max(height / size[0], width / size[1])

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dali_lab.formats.exported import exported, left_out, named
-from dali_lab.formats.others.colours import KERAS_FACTOR
 from dali_lab.formats.others.draws import NoEquivalent
-from dali_lab.formats.others.geometry import COVERING
 from dali_lab.formats.others.reading import Chain, read_chain
 from dali_lab.formats.others.step import Step
-from dali_lab.formats.python.layout import WIDTH, Bracket, Piece, call, lines, listing
+from dali_lab.formats.python.layout import WIDTH, Piece, call, definitions, lines, listing
 from dali_lab.formats.python.parameters import folder_parameters
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import FormatError
@@ -220,7 +218,8 @@ def dumps(graph: Graph, library: Name = "torchvision", *, name: str = "transform
     notes = [f"# Not quite as in DALI: {note}." for note in _notes(chain, spoken)]
     notes += [f"# Left out: {', '.join(node.id for node in chain.beside)}."] if chain.beside else []
     notes = [line for note in notes for line in textwrap.wrap(note, WIDTH, subsequent_indent="# ")]
-    composed = _composed(name, call(spoken.compose, [*items, *options]))
+    whole = call(spoken.compose, [*items, *options])
+    composed = lines(f"{name} = ", whole)
     batched = spoken.stacked[chain.size is None]
     if "ToTensorV2" in "\n".join(composed):
         batched = batched.replace("np.stack", "torch.stack")
@@ -228,8 +227,7 @@ def dumps(graph: Graph, library: Name = "torchvision", *, name: str = "transform
     body = body.strip("\n").replace("transform(image", f"{name}(image")
     seeding = [*spoken.seeding, *([""] if spoken.seeding else [])]
     top = folder_parameters(graph, chain.reader, here=here)
-    written = "\n".join(composed)
-    used = [text for call, text in (("covering(", COVERING), ("RandomFactor(", KERAS_FACTOR)) if call in written]
+    used = dict.fromkeys(definitions(whole))
     helpers = [line for text in used for line in ["", *text.rstrip().split("\n"), ""]] + [""]
     code = "\n".join([*top, *helpers, *seeding, *notes, *composed, "", "", body])
     code += '\n\n\nif __name__ == "__main__":\n    main()\n'
@@ -276,10 +274,6 @@ def _notes(chain: Chain, library: Library) -> list[str]:
         if note and node.id not in found.setdefault(note, []):
             found[note].append(node.id)
     return [f"{', '.join(names)}: {note}" for note, names in found.items()]
-
-
-def _composed(name: str, piece: Bracket) -> list[str]:
-    return lines(f"{name} = ", piece)
 
 
 def _imports(code: str, library: Library) -> list[str]:

@@ -52,15 +52,16 @@ class Step:
         ]
 
 
-def made(function: str, *items: Piece | tuple[str, Piece]) -> Piece:
-    """A call with positional arguments, and others as pairs of name and value."""
-    return call(function, [(f"{item[0]}=", item[1]) if isinstance(item, tuple) else ("", item) for item in items])
+def made(function: str, *items: Piece | tuple[str, Piece], definition: str = "") -> Piece:
+    """A call with positional arguments, and others as pairs of name and value; with the definition of its function."""
+    labelled = [(f"{item[0]}=", item[1]) if isinstance(item, tuple) else ("", item) for item in items]
+    return call(function, labelled, definition=definition)
 
 
 def made_of(argument: str, body: Piece) -> Piece:
     """A function of one argument."""
     assert isinstance(body, Bracket)
-    return Bracket(f"lambda {argument}: {body.head}", body.items, body.close, body.display, body.tail)
+    return dataclasses.replace(body, head=f"lambda {argument}: {body.head}")
 
 
 def plain(value: float) -> str:

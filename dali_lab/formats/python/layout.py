@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ class Bracket:
     """``head`` + opening bracket, items, closing bracket; an item is a text before it and a piece.
 
     A `display` is a list, tuple or dictionary: on several lines, each of its items has a line of its own.
+    `definition` is the text of a function or class that it calls and that the program has to contain.
     """
 
     head: str
@@ -28,6 +29,7 @@ class Bracket:
     close: str = ")"
     display: bool = False
     tail: str = ""
+    definition: str = ""
 
     def flat(self) -> str:
         """All on one line."""
@@ -44,9 +46,18 @@ def flat(piece: Piece) -> str:
     return piece if isinstance(piece, str) else piece.flat()
 
 
-def call(function: str, items: Iterable[tuple[str, Piece]], tail: str = "") -> Bracket:
+def call(function: str, items: Iterable[tuple[str, Piece]], tail: str = "", definition: str = "") -> Bracket:
     """A call, with what follows it."""
-    return Bracket(f"{function}(", tuple(items), tail=tail)
+    return Bracket(f"{function}(", tuple(items), tail=tail, definition=definition)
+
+
+def definitions(piece: Piece) -> Iterator[str]:
+    """The definitions that a piece needs."""
+    if isinstance(piece, Bracket):
+        if piece.definition:
+            yield piece.definition
+        for _, item in piece.items:
+            yield from definitions(item)
 
 
 def listing(items: Iterable[Piece], opening: str = "[", close: str = "]") -> Bracket:

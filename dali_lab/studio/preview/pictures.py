@@ -22,7 +22,7 @@ _MOST_PIXELS = 1 << 26
 _MOST_PIXELS_REDUCED = 1 << 28
 """The same for JPEG, which is decoded small, but holds its numbers at full size where it is progressive."""
 _REDUCED = (2, 4, 8)
-_LINES_LOOKED_AT, _MOST_CLASSES, _NO_CLASS = 64, 64, 255
+_LINES_LOOKED_AT, _MOST_CLASSES_IN_BYTES, _NO_CLASS = 64, 64, 255
 _SAME_AS_NEIGHBOUR = 0.9
 """Share of the elements of a mask that equal the one beside them, at least: dark photographs have less."""
 
@@ -55,7 +55,7 @@ def picture(array: Array, layout: str, kind: str, scale: Scale, size: int) -> Pi
         return waveform(array, size)
     if kind in ("image", "mask"):
         frames = planes(array, layout)
-        if kind == "mask" or _is_labels(array):
+        if kind == "mask":
             shown = [coloured_labels(frame[..., 0]) for frame in frames[:4]]
             return encode(contact_sheet([fitted(frame, size, exact=True) for frame in shown], size), exact=True)
         return encode(contact_sheet([eight_bits(fitted(frame, size), scale) for frame in frames], size))
@@ -211,18 +211,15 @@ def encoded_picture(data: Array, size: int) -> Picture | None:
 
 
 def largest_class(plane: Array) -> int:
-    """The largest class number of a mask, -1 where the bytes of a plane are light.
+    """The largest class number of a mask, -1 where the integers of a plane are light.
 
-    A mask has areas of few small numbers, and perhaps 255 for what belongs to no class.
+    A mask has areas of few small numbers, and perhaps 255 or -1 for what belongs to no class.
     """
     lines = plane[:: max(1, plane.shape[0] // _LINES_LOOKED_AT)]
     largest = int(np.where(lines == _NO_CLASS, 0, lines).max(initial=0))
     same = (lines[:, 1:] == lines[:, :-1]).mean() if lines[:, 1:].size else 0.0
-    return largest if largest < _MOST_CLASSES and same >= _SAME_AS_NEIGHBOUR else -1
-
-
-def _is_labels(array: Array) -> bool:
-    return array.dtype.kind in "iu" and array.dtype.itemsize >= 4 and array.size > 0 and int(array.max()) < 256
+    most = _MOST_CLASSES_IN_BYTES if plane.dtype.itemsize == 1 else len(_LABEL_COLORS)
+    return largest if largest < most and same >= _SAME_AS_NEIGHBOUR else -1
 
 
 def coloured_labels(labels: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
-from dali_lab.studio.preview.pictures import Scale, largest_class
+from dali_lab.studio.preview.pictures import Scale, largest_class, planes
 from dali_lab.studio.protocol.previews import OutputPreview
 from dali_lab.studio.protocol.values import Value
 
@@ -112,26 +112,24 @@ def shown_kind(batch: Batch, declared: str) -> str:
         return "mask"
     layout = batch.layout
     if "H" in layout and "W" in layout:
-        return "mask" if _holds_classes(batch) else "image"
+        return "mask" if _holds_classes(batch, layout) else "image"
     if not layout and declared in ("image", "any"):
         looks_like_picture = batch.ndim == 3 and len(batch) and bool((batch.shapes[:, 2] <= 4).all())
         large_enough = len(batch) and bool((batch.shapes[:, :2].min(axis=1) >= 8).all()) if batch.ndim >= 2 else False
         if looks_like_picture and large_enough:
-            return "image"
+            return "mask" if _holds_classes(batch, "HWC") else "image"
         if declared == "any" and batch.ndim == 1 and batch.dtype == DALIDataType.UINT8 and batch.sources is not None:
             return "encoded"
     return "tensor"
 
 
-def _holds_classes(batch: Batch) -> bool:
+def _holds_classes(batch: Batch, layout: str) -> bool:
     """Whether pictures of one channel are masks, which would be black if their numbers were shown as light."""
-    if batch.dtype != DALIDataType.UINT8 or batch.layout not in ("HW", "HWC") or not len(batch):
+    if batch.kind.kind not in "iu" or ("C" in layout and (batch.shapes[:, layout.index("C")] != 1).any()):
         return False
-    if batch.layout == "HWC" and (batch.shapes[:, 2] != 1).any():
-        return False
-    planes = (batch.array(row) for row in range(min(len(batch), _MASKS_LOOKED_AT)))
-    largest = [largest_class(plane.reshape(plane.shape[:2])) for plane in planes]
-    return min(largest) >= 0 and max(largest) > 0
+    samples = (batch.array(row) for row in range(min(len(batch), _MASKS_LOOKED_AT)))
+    largest = [largest_class(frame[..., 0]) for sample in samples for frame in planes(sample, layout)]
+    return min(largest, default=-1) >= 0 and max(largest) > 0
 
 
 def value_range(arrays: Sequence[Array]) -> tuple[float, float] | None:

@@ -196,9 +196,26 @@ def test_pictures_that_hold_classes_are_masks() -> None:
     assert kind(empty) == kind(light) == kind(mask, light) == "image"
     assert kind(light // 8) == kind(np.where(mask == 3, 255, 0).astype(np.uint8)) == "image"
     assert kind(np.repeat(mask, 3, axis=2)) == kind(mask[:, :1]) == "image"
+    assert kind(mask[None], layout="FHWC") == kind(mask.transpose(2, 0, 1), layout="CHW") == "mask"
     shown = encoded_picture(cv2.imencode(".png", mask)[1], 64)
     assert len(np.unique(decoded(shown).reshape(-1, 3), axis=0)) == 3
     assert decoded(shown).max() > 200
+
+
+@pytest.mark.parametrize("layout", ["HWC", ""])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint16])
+def test_wider_integers_hold_classes_by_the_same_rule(dtype: type[np.integer], layout: str) -> None:
+    mask = np.zeros((40, 48, 1), dtype)
+    mask[5:20, 10:40], mask[25:30] = 200, 255
+    light = sample(40, 48).astype(dtype)
+
+    def kind(array: np.ndarray) -> str:
+        return summary(Batch.of([array], layout), 1, (), "image").output.kind
+
+    assert kind(mask) == kind(mask * 0 + 1) == "mask"
+    assert kind(mask + 100) == kind(light) == kind(light[..., :1]) == "image"
+    assert kind(np.repeat(mask, 3, axis=2)) == "image"
+    np.testing.assert_array_equal(decoded(picture(light, layout, "image", WHOLE, 48)), light)
 
 
 def test_masks_sounds_and_matrices() -> None:
