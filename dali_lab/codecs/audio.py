@@ -179,11 +179,12 @@ def _read(file: Any, count: int, dtype: str) -> Array:
     # With the number of samples given, libsndfile also reads files in which it cannot seek (GSM).
     if count * file.channels <= _AT_ONCE:
         return np.asarray(file.read(count, dtype, always_2d=True))
-    blocks, size = [], max(1, _AT_ONCE // file.channels)
-    while count > 0:
-        blocks.append(file.read(min(size, count), dtype, always_2d=True))
-        count = count - size if len(blocks[-1]) == size else 0
-    return np.concatenate(blocks)
+    sound: Array = np.empty((0, file.channels), dtype)
+    found, size = 0, max(1, _AT_ONCE // file.channels)
+    while found == len(sound) < count:
+        sound.resize((min(count, found + size), file.channels), refcheck=False)  # where it lies, as a rule
+        found += len(file.read(out=sound[found:]))
+    return sound[:found]
 
 
 def _mix(sound: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.headers import peek
-from dali_lab.kernels.cpu.header_table import JPEG
+from dali_lab.kernels.cpu.header_table import JPEG, PNG
 
 Array = npt.NDArray[Any]
 
@@ -200,14 +201,29 @@ def encoded_picture(data: Array, size: int) -> Picture | None:
         reduced = [divisor for divisor in _REDUCED if max(header.height, header.width) >= divisor * size]
         flag = getattr(cv2, f"IMREAD_REDUCED_COLOR_{max(reduced)}") if reduced else flag
     try:
-        decoded = cv2.imdecode(flat, flag)
-    except cv2.error:
+        decoded = _png(flat) if header.format == PNG else cv2.imdecode(flat, flag)
+    except (cv2.error, OSError, SyntaxError, ValueError):
         return None
     if decoded is None:
         return None
     if header.channels == 1 and largest_class(decoded[..., 0]) > 0:
         return encode(fitted(coloured_labels(decoded[..., 0]), size, exact=True), exact=True)
     return encode(fitted(decoded[..., ::-1], size))
+
+
+def _png(data: Array) -> Array:
+    """A PNG as ``[height, width, BGR]``.
+
+    Pillow ends behind the last line; libpng, and OpenCV with it, unfold gigabytes of data that may follow.
+    """
+    from PIL import Image, ImageOps
+
+    with Image.open(io.BytesIO(data.tobytes()), formats=("PNG",)) as file:
+        upright = ImageOps.exif_transpose(file)
+        if upright.mode.startswith("I"):
+            grey = (np.asarray(upright) >> 8).astype(np.uint8)
+            return np.repeat(grey[..., None], 3, axis=2)
+        return np.asarray(upright.convert("RGB"))[..., ::-1]
 
 
 def largest_class(plane: Array) -> int:
@@ -240,14 +256,14 @@ _LABEL_COLORS = _label_colors()
 
 def waveform(array: Array, size: int) -> Picture:
     """Sound as a picture: the smallest and largest value in each column."""
-    mono = array.reshape(array.shape[0], -1)[:, 0].astype(np.float32)
-    if array.dtype.kind in "iu":
-        mono = mono / float(np.iinfo(array.dtype).max)
+    mono = array.reshape(array.shape[0], -1)[:, 0]
     width, height = size, max(8, size // 3)
     edges = np.linspace(0, len(mono), width + 1).astype(np.int64)
     starts = np.minimum(edges[:-1], len(mono) - 1)
-    lows, highs = np.minimum.reduceat(mono, starts), np.maximum.reduceat(mono, starts)
-    reach = max(1e-6, float(np.nanmax(np.abs(mono))) if len(mono) else 1.0)
+    lows, highs = (extreme.reduceat(mono, starts).astype(np.float32) for extreme in (np.fmin, np.fmax))
+    if mono.dtype.kind in "iu":
+        lows, highs = (values / np.float32(np.iinfo(mono.dtype).max) for values in (lows, highs))
+    reach = float(np.fmax(np.abs(lows), np.abs(highs)).max(initial=1e-6, where=~np.isnan(lows)))
     reach = max(1.0, reach) if reach <= 1.0 else reach
     middle = (height - 1) / 2
     tops = np.round(middle - np.nan_to_num(highs) / reach * middle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -131,3 +132,18 @@ def test_failures_leave_the_others() -> None:
     assert rates.tolist() == [RATE, 0, 0, 0, RATE]
     with pytest.raises(ValueError, match="float32, int16 or int32"):
         audio.decode([good], dtype=np.uint8)
+
+
+def test_long_sounds_are_in_memory_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audio, "_AT_ONCE", 1 << 12)
+    out = io.BytesIO()
+    wanted = np.random.default_rng(0).integers(-100, 100, (200_000, 2), np.int16)
+    soundfile.write(out, wanted, RATE, format="FLAC")
+    tracemalloc.start()
+    try:
+        arrays, _, _ = audio.decode([out.getvalue()], dtype=np.int16)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(arrays[0], wanted)
+    assert peak < 1.5 * wanted.nbytes + len(out.getvalue())

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
+
 import cv2
 import numpy as np
 import pytest
+from PIL import ImageFile
 
 from dali_lab.model.batch import Batch
 from dali_lab.schema.samples import picture as sample
@@ -227,6 +231,9 @@ def test_masks_sounds_and_matrices() -> None:
     item = picture(wave, "", "audio", WHOLE, 120)
     assert (item.width, item.height) == (120, 40)
     assert picture(np.zeros(0, np.float32), "", "audio", WHOLE, 120) is None
+    gap = np.where(np.arange(4000) % 1000 < 10, np.nan, wave)
+    for same in ((wave * 32767).round().astype(np.int16), gap):
+        assert np.abs(decoded(picture(same, "", "audio", WHOLE, 120)).astype(int) - decoded(item)).mean() < 3
     assert picture(np.random.default_rng(0).random((64, 80)).astype(np.float32), "ft", "tensor", WHOLE, 96) is not None
 
 
@@ -244,4 +251,29 @@ def test_a_small_file_with_too_many_pixels_is_not_decoded(
     begin = data.index(mark) + (4 if form == ".png" else 5)
     data[begin : begin + 2 * len(size)] = size + size
     monkeypatch.setattr(cv2, "imdecode", decoded)
+    monkeypatch.setattr(ImageFile.ImageFile, "load", decoded)
     assert encoded_picture(np.frombuffer(bytes(data), np.uint8), 96) is None
+
+
+def chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def test_a_png_is_read_up_to_its_last_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """libpng unfolds whatever follows: gigabytes for a file of some megabytes."""
+    head = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 64, 64, 8, 2, 0, 0, 0))
+    lines = zlib.compress(b"".join(b"\0" + bytes([200, 100, 0]) * 64 for _ in range(64)) + bytes(50_000_000))
+    data = np.frombuffer(head + chunk(b"IDAT", lines) + chunk(b"IEND", b""), np.uint8)
+    monkeypatch.setattr(cv2, "imdecode", None)
+    shown = encoded_picture(data, 64)
+    monkeypatch.undo()
+    assert np.abs(decoded(shown).astype(int) - [200, 100, 0]).max() < 5
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_png_files_of_every_kind_are_shown(channels: int, dtype: type) -> None:
+    grey = np.repeat(sample(40, 40)[..., :1], channels, 2).astype(np.int64)
+    image = (grey * np.iinfo(dtype).max // 255).astype(dtype)
+    shown = decoded(encoded_picture(cv2.imencode(".png", image)[1], 40))[..., :3]
+    assert np.array_equal(shown, np.repeat(sample(40, 40)[..., :1], 3, 2))
