@@ -208,7 +208,7 @@ function Heading({ id, node, operator, color, far }: HeadingProperties) {
       )}
       {differs && (
         <span className="chip differs" title={t('Other than in the graph beside')}>
-          {far ? '≠' : t('differs')}
+          <span>≠</span> {!far && t('differs')}
         </span>
       )}
       {off === 'bypass' && (

@@ -10,6 +10,7 @@ import {
   formatTime,
   formatValue,
   halves,
+  isOn,
   specialText,
   tidy,
   describeBatch,
@@ -154,5 +155,12 @@ describe('a name in two parts', () => {
       ['reader', ''],
       ['_', ''],
     ]);
+  });
+});
+
+describe('isOn', () => {
+  it('takes the numbers of arguments like horizontal=1', () => {
+    expect([true, 1, 2].map(isOn)).toEqual([true, true, true]);
+    expect([false, 0, null, undefined, 'true'].map(isOn)).toEqual([false, false, false, false, false]);
   });
 });

@@ -23,6 +23,11 @@ export function asNumber(value: Value | undefined): number | null {
   return null;
 }
 
+/** Whether a switch is on: arguments that turn something on may be booleans or whole numbers. */
+export function isOn(value: Value | undefined): boolean {
+  return value === true || (typeof value === 'number' && value !== 0);
+}
+
 export function fromNumber(value: number): Value {
   return Number.isFinite(value) ? value : formatNumber(value);
 }

@@ -2,7 +2,7 @@
 import { useId } from 'react';
 import { Choice, Switch } from '../canvas/controls/fields';
 import type { Value } from '../core/document';
-import { asNumber, formatNumber } from '../core/values';
+import { asNumber, formatNumber, isOn } from '../core/values';
 import type { Control, Overrides } from '../core/protocol.generated';
 import { t } from '../core/language';
 import './Controls.css';
@@ -79,7 +79,7 @@ function Row({
   return (
     <div className="control" data-argument={name} data-node={control.node} title={doc}>
       <label htmlFor={id}>{label}</label>
-      {kind === 'switch' && <Switch {...common} value={value === true} onChange={onChange} />}
+      {kind === 'switch' && <Switch {...common} value={isOn(value)} onChange={onChange} />}
       {kind === 'choice' && (
         <Choice
           {...common}

@@ -156,6 +156,39 @@ def test_labels_key_points_and_masks_are_drawn_over_their_pictures(tab: Tab, app
     steady(tab, lambda: "flip" in app.session.store.document["nodes"], "undo does not bring it back")
 
 
+def test_a_switch_of_a_number_shows_its_default_and_writes_a_number(tab: Tab, app: App) -> None:
+    document = app.session.store.document
+    flip = {"op": "flip", "inputs": ["resize"]}
+    tab.show(app, {**document, "nodes": {**document["nodes"], "flip": flip}})
+    tab.fit()
+    switch = tab.node("flip").locator('[data-argument="horizontal"] [role="switch"]')
+    assert switch.get_attribute("aria-checked") == "true"
+    mirrored = tab.wait_for_pixels("flip", lambda pixels: pixels != tab.pixels("resize"))
+    switch.click()
+    tab.wait_for_pixels("flip", lambda pixels: pixels != mirrored)
+    assert switch.get_attribute("aria-checked") == "false"
+    assert app.session.store.document["nodes"]["flip"]["arguments"] == {"horizontal": 0}
+
+
+def test_numbers_of_small_cards_are_whole_and_signs_beside_a_name_leave_it_room(tab: Tab) -> None:
+    page = tab.page
+    on_canvas(tab)
+    tab.choose("rotate")
+    page.keyboard.press("b")
+    chip = tab.node("rotate").locator(".chip.off")
+    assert chip.inner_text().strip() == "bypassed"
+    viewport = page.locator(".react-flow__viewport").first
+    while viewport.evaluate("(each) => new DOMMatrix(getComputedStyle(each).transform).a") > 0.62:
+        page.mouse.wheel(0, 40)
+        tab.still()
+    mean = tab.node("normalize").locator('[data-argument="mean"] .number')
+    assert mean.all_inner_texts() == ["123.7", "116.3", "103.5"]
+    for number in mean.all():
+        assert number.evaluate("(each) => each.scrollWidth <= each.clientWidth")
+    title = tab.node("rotate").locator(".card-title")
+    assert title.evaluate("(each) => each.scrollWidth <= each.clientWidth")
+
+
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core comes with 'jlpm install' in extension/")
 def test_axe_finds_nothing_serious_in_menus_and_the_gallery(tab: Tab) -> None:
     page = tab.page

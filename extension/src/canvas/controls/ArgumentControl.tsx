@@ -2,7 +2,7 @@
 import { valueOf, widgetOf, type ArgumentDeclaration } from '../../core/catalogue';
 import { setArgument } from '../../core/actions';
 import type { Value } from '../../core/document';
-import { asNumber, describeRange, formatValue, fromNumber, specialText } from '../../core/values';
+import { asNumber, describeRange, formatValue, fromNumber, isOn, specialText } from '../../core/values';
 import { useEditor, useValue } from '../context';
 import { Choice, ColourSwatch, PathField, Switch, TextField } from './fields';
 import { NumberField } from './NumberField';
@@ -99,7 +99,13 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
   }
   switch (widget) {
     case 'switch':
-      return labelled(<Switch {...common} value={value === true} onChange={(next) => set(next)} />);
+      return labelled(
+        <Switch
+          {...common}
+          value={isOn(value)}
+          onChange={(next) => set(argument.type === 'int' ? Number(next) : next)}
+        />,
+      );
     case 'choice':
       return labelled(
         <Choice
