@@ -34,6 +34,10 @@ class RemoteFile(io.RawIOBase):
         super().__init__()
         self._url = url
         self.info: Info = tried(url, lambda store, key: store.info(key))
+        if self.info.size < 0:
+            raise StoreError(
+                Kind.WRONG, "the server does not tell how many bytes it has, so that it can only be read as a whole"
+            )
         self._place = 0
         self._blocks: OrderedDict[int, tuple[int, Future[memoryview]]] = OrderedDict()
         self._size = _SMALL

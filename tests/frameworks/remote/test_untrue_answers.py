@@ -24,6 +24,8 @@ CONTENT = bytes(range(1, 251)) * 12
 SIZE = len(CONTENT)
 KNOWN = [Info(SIZE, '"v"')]
 PAGE = b"<html><body>Please sign in to this network.</body></html>"
+LAST = b"\r\n0\r\n\r\n"
+"""The end of a body in chunks."""
 ZIPPED = gzip.compress(CONTENT)
 
 
@@ -68,10 +70,11 @@ UNTRUE: dict[str, Callable[[int, int], bytes]] = {
 
 
 class Liar:
-    """A server whose answers to GET a test chooses; those to HEAD are true."""
+    """A server whose answers to GET a test chooses; those to HEAD are true by default."""
 
     def __init__(self) -> None:
         self.answer: Callable[[int, int], bytes] = honest
+        self.head = answer("200 OK", b"", length=SIZE)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
@@ -79,7 +82,7 @@ class Liar:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                 asked = re.search(r"(?im)^range: bytes=(\d+)-(\d*)", head)
                 begin, end = (int(asked[1]), min(int(asked[2] or SIZE - 1) + 1, SIZE)) if asked else (0, SIZE)
-                told = answer("200 OK", b"", length=SIZE) if head.startswith("HEAD") else self.answer(begin, end)
+                told = self.head if head.startswith("HEAD") else self.answer(begin, end)
                 writer.write(told)
                 await writer.drain()
                 if len(told) < len(honest(begin, end)) and self.answer is UNTRUE["cut"]:
@@ -168,3 +171,23 @@ def test_a_signed_url_that_sends_less(liar: tuple[Liar, str], monkeypatch: pytes
     server.answer = UNTRUE["less as a whole"]
     with pytest.raises(OSError, match="sent 100 bytes instead of 3,000"):
         files.read_file(f"{address}/a.bin?sig=1")
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_signed_url_whose_size_is_not_told(liar: tuple[Liar, str], ranges: bool) -> None:
+    pytest.importorskip("aiohttp")
+    server, address = liar
+    server.head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    def chunked(begin: int, end: int) -> bytes:
+        body = CONTENT[begin:end] if ranges else CONTENT
+        status = "206 Partial Content" if ranges else "200 OK"
+        return f"HTTP/1.1 {status}\r\nTransfer-Encoding: chunked\r\n\r\n{len(body):x}\r\n".encode() + body + LAST
+
+    server.answer = chunked
+    url = f"{address}/a.bin?sig=1"
+    assert files.read_file(url) == CONTENT
+    assert taken(url, Part(0, 500, 700), None) == CONTENT[500:1200]
+    assert taken(url, Part(0, SIZE - 10, 20), None) == CONTENT[-10:], "up to its end"
+    with pytest.raises(OSError, match="does not tell how many bytes it has"):
+        files.open_file(url)
