@@ -283,7 +283,8 @@ class CudaDevice(Device):
 
         assert isinstance(stream, CudaStream)
         stream.record().synchronize()  # KvikIO reads at once: work that still uses this memory comes first
-        reads, failures = [], []
+        reads: list[tuple[FilePart, Any]] = []
+        failures: list[OSError] = []
         with contextlib.ExitStack() as files, self:
             opened = {path: files.enter_context(kvikio.CuFile(path, "r")) for path in {part.path for part in parts}}
             for part in parts:

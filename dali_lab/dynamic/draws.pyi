@@ -5,7 +5,7 @@
 
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias, overload
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from dali_lab.dynamic.batch import Batch as Batch
 from dali_lab.dynamic.modes import EvalContext as EvalContext
@@ -27,6 +27,17 @@ class _OneArray(Protocol):  # not a list of tensors of a pipeline, which is a ba
 _Plain: TypeAlias = float | list[Any] | tuple[Any, ...]
 _One: TypeAlias = Tensor | _Plain | _OneArray | _DeviceArray
 _Data: TypeAlias = Value | _Plain | _Array | _DeviceArray
+_Results = TypeVar("_Results")
+
+class _Reader(Reader, Generic[_Results]):
+    @overload
+    def next_epoch(
+        self, batch_size: int, ctx: EvalContext | None = None, capture: builtins.bool = False
+    ) -> Iterator[_Results]: ...
+    @overload
+    def next_epoch(
+        self, batch_size: int | None = None, ctx: EvalContext | None = None, capture: builtins.bool = False
+    ) -> Iterator[Any]: ...
 
 @overload
 def beta(shape_like: _One | None = None, /, *, alpha: float | _One = 1.0, beta: float | _One = 1.0, shape: int | Sequence[int] | _One | None = None, dtype: Any = None, seed: int = -1, name: str | None = None, preserve: builtins.bool = False, bytes_per_sample_hint: int | Sequence[int] | _Array = (0,), on_error: str | None = None, batch_size: None = None, rng: Any = None, device: Any = None) -> Tensor: ...

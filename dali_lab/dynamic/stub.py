@@ -10,7 +10,7 @@ from typing import Any
 
 from dali_lab.dynamic.functions import offered_functions, offered_readers
 from dali_lab.schema.operator import Operator
-from dali_lab.schema.stubs import ARRAY, class_of, function, lines, result_of
+from dali_lab.schema.stubs import ARRAY, NODES, class_of, function, lines, results_of
 
 _HERE = Path(__file__).parent
 _HEADER = f'''"""Operators on tensors and batches; written by ``python -m dali_lab.dynamic.stub``."""
@@ -20,7 +20,7 @@ _HEADER = f'''"""Operators on tensors and batches; written by ``python -m dali_l
 
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias, overload
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from dali_lab.dynamic.batch import Batch as Batch
 from dali_lab.dynamic.modes import EvalContext as EvalContext
@@ -39,6 +39,17 @@ class _OneArray(Protocol):  # not a list of tensors of a pipeline, which is a ba
 _Plain: TypeAlias = float | list[Any] | tuple[Any, ...]
 _One: TypeAlias = Tensor | _Plain | _OneArray | _DeviceArray
 _Data: TypeAlias = Value | _Plain | _Array | _DeviceArray
+_Results = TypeVar("_Results")
+
+class _Reader(Reader, Generic[_Results]):
+    @overload
+    def next_epoch(
+        self, batch_size: int, ctx: EvalContext | None = None, capture: builtins.bool = False
+    ) -> Iterator[_Results]: ...
+    @overload
+    def next_epoch(
+        self, batch_size: int | None = None, ctx: EvalContext | None = None, capture: builtins.bool = False
+    ) -> Iterator[Any]: ...
 
 '''
 
@@ -88,11 +99,10 @@ def _function(name: str, operator: type[Operator]) -> list[str]:
     Where the number of results is known, one for tensors and one for batches.
     """
     texts = []
-    of_nodes = function(name, operator)
     rest = f"{'rng: Any = None, ' if operator.random else ''}device: Any = None) -> "
-    for index, signature in enumerate(of_nodes):
+    for signature, of_nodes in function(name, operator):
         text = _of_arrays(signature.rpartition(", device:")[0])
-        result = "Any" if 0 < index == len(of_nodes) - 1 else result_of(operator)[0]
+        result = "Any" if of_nodes == NODES else of_nodes
         if "DataNode" in result:
             single = re.sub(r"\b_Data\b", "_One", text)
             texts.append(f"{single}, batch_size: None = None, {rest}{result.replace('DataNode', 'Tensor')}: ...")
@@ -102,20 +112,16 @@ def _function(name: str, operator: type[Operator]) -> list[str]:
 
 def _reader(name: str, operator: type[Operator]) -> str:
     """The class of a reader; arguments that must be given may be given to its call as well."""
-    text = _of_arrays(class_of(name, operator)).replace("OperatorObject", "Reader").replace("*, ", "")
+    text = _of_arrays(class_of(name, operator)).replace("*, ", "")
     text = text.replace("self, ", "self, *, batch_size: int | None = None, ")
     text = text.replace("device: str | None = None", "device: Any = 'cpu', enable_checkpointing: builtins.bool = False")
-    result, given = result_of(operator)
-    if result == "Any" or given:
-        return text
+    result, given = results_of(operator)[0]
     made = result.replace("DataNode", "Batch")
-    made = made if made.startswith("tuple") else f"tuple[{made}]"
-    rest = "ctx: EvalContext | None = None, capture: builtins.bool = False) -> Iterator"
-    return f"""{text}
-    @overload
-    def next_epoch(self, batch_size: int, {rest}[{made}]: ...
-    @overload
-    def next_epoch(self, batch_size: int | None = None, {rest}[Any]: ..."""
+    if result == NODES or (given and not result.startswith("dict")):
+        made = "tuple[Batch, ...]"
+    elif result == "DataNode":
+        made = "tuple[Batch]"
+    return re.sub(r"OperatorObject\[.*?\](?=\):)", f"_Reader[{made}]", text, count=1)
 
 
 def _of_arrays(text: str) -> str:

@@ -37,7 +37,13 @@ ARRAY = """class _Array(Protocol):
 """
 """Anything that NumPy takes as an array, such as tensors of PyTorch."""
 
+NODES = "_Nodes"
+"""The type of a node, or of a list of nodes: which of them depends on the arguments."""
+
 _HEADER = f'''"""Operators as functions; written by ``python -m dali_lab.schema.stubs``, not by hand."""
+
+# mypy: disable-error-code="overload-overlap"
+# Flags add outputs: the first signatures are for those that are written out, the last one for all others.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, overload
@@ -49,29 +55,40 @@ from typing_extensions import deprecated
 
 {ARRAY}_Data: TypeAlias = DataNode | ScalarConstant | float | list[Any] | tuple[Any, ...] | _Array
 
+class {NODES}(DataNode, list[DataNode]):  # type: ignore[misc]
+    """One node or a list of nodes: how many there are depends on the arguments."""
+
 def make_function(operator: type[Operator]) -> Callable[..., Any]: ...
 
 '''
 _OPS_HEADER = f'''"""Operators as objects; written by ``python -m dali_lab.schema.stubs``, not by hand."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, overload
 
 from dali_lab.graph.recorder import DataNode
 from dali_lab.schema.aliases import Alias
 from dali_lab.schema.op_schema import OpSchema
 from dali_lab.schema.operator import Operator
 from dali_lab.types import DALIDataType, DALIImageType, DALIInterpType, ScalarConstant
-from typing_extensions import deprecated
+from typing_extensions import TypeVar, deprecated
 
-{ARRAY}class OperatorObject:
+{ARRAY}_Result = TypeVar("_Result", default=Any)
+
+class {NODES}(DataNode, list[DataNode]):  # type: ignore[misc]
+    """One node or a list of nodes: how many there are depends on the arguments."""
+
+class OperatorObject(Generic[_Result]):
     @property
     def device(self) -> str: ...
     @property
     def preserve(self) -> bool: ...
     @property
     def schema(self) -> OpSchema: ...
-    def __call__(self, *inputs: Any, **arguments: Any) -> Any: ...
+    @overload
+    def __call__(self, inputs: list[DataNode], /, *more: Any, **arguments: Any) -> list[Any]: ...
+    @overload
+    def __call__(self, *inputs: Any, **arguments: Any) -> _Result: ...
 
 class Compose:
     def __init__(self, op_list: Sequence[Callable[..., Any]]) -> None: ...
@@ -147,36 +164,50 @@ def _keywords(operator: type[Operator], *, required: bool, types: Mapping[str, s
         if not arg.listed or arg.name in inputs or keyword.iskeyword(arg.name):
             continue
         if arg.default is REQUIRED:
-            kind = "Callable[..., Any]" if arg.name in operator.python_objects else annotation(arg)
+            function = "Callable[..., Any]" if arg.name in operator.python_objects else ""
+            kind = types.get(arg.name) or function or annotation(arg)
             yield f"{arg.name}: {kind}{'' if required else ' = ...'}"
         else:
             source = "Callable[..., Any] | Iterable[Any] | None"
             kind = types.get(arg.name) or (source if arg.name == "source" else annotation(arg))
-            # A flag that adds outputs by default has to be given for the signature without them.
-            on_by_default = arg.name in types and arg.default is True
-            yield f"{arg.name}: {kind}{'' if on_by_default else f' = {default(arg)}'}"
+            # What differs from the default has to be given for the signature with its type.
+            differs = kind.startswith("Literal[") and kind != f"Literal[{arg.default!r}]"
+            yield f"{arg.name}: {kind}{'' if differs else f' = {default(arg)}'}"
 
 
-def result_of(operator: type[Operator]) -> tuple[str, dict[str, str]]:
-    """The type of the result, and the types that some arguments must have for it; with others it is any."""
-    given = {flag: "Literal[False]" for output in operator.outputs for flag in output.when}
-    outputs = [output for output in operator.outputs if not output.when]
-    if number := operator.argument_table.get("num_outputs"):
-        return "DataNode", {"num_outputs": "None" if number.default is None else f"Literal[{number.default}]"}
+def results_of(operator: type[Operator]) -> list[tuple[str, dict[str, str]]]:
+    """The types of the result, each with the types that some arguments must have for it; the last for all others."""
     bases = operator.__mro__[: operator.__mro__.index(Operator)]
-    counted = any({"output_count", "count_outputs", "present_outputs"} & vars(base).keys() for base in bases)
-    if counted or any(output.each for output in outputs):
-        return "Any", {}
-    nodes = ["DataNode"] * len(outputs)
-    # In fact a list; the length of a tuple is known to type checkers.
-    return nodes[0] if len(nodes) == 1 else f"tuple[{', '.join(nodes) or '()'}]", given
+    own = {name for base in bases for name in vars(base)}
+    if number := operator.argument_table.get("num_outputs"):
+        kind = "None" if number.default is None else f"Literal[{number.default}]"
+        return [("DataNode", {"num_outputs": kind}), (NODES, {})]
+    if "output_keys" in own:
+        tables = {arg.name: annotation(arg).split(" | ")[0] for arg in operator.arguments}
+        tables = {name: kind for name, kind in tables.items() if kind.startswith("Mapping[")}
+        return [("dict[str, DataNode]", tables), (NODES, {})]
+    if own & {"output_count", "count_outputs", "present_outputs"}:
+        one = {output.each: "str" for output in operator.outputs if output.each}
+        return [*([("DataNode", one)] if one else []), (NODES, {})]
+    without = _nodes(sum(not output.when for output in operator.outputs))
+    flags = {flag for output in operator.outputs for flag in output.when}
+    if not flags:
+        return [(without, {})]
+    result = [(without, dict.fromkeys(flags, "Literal[False]")), (NODES, {})]
+    if len(flags) == 1:
+        result.insert(1, (_nodes(len(operator.outputs)), dict.fromkeys(flags, "Literal[True]")))
+    return result
 
 
-def function(name: str, operator: type[Operator]) -> tuple[str, ...]:
-    """The signatures of an operator under `fn`: two where arguments add outputs."""
-    result, given = result_of(operator)
-    text = f"def {name}({', '.join(_signature(operator, given))}) -> {result}: ..."
-    return (text, f"def {name}({', '.join(_signature(operator, {}))}) -> Any: ...") if given else (text,)
+def _nodes(count: int) -> str:
+    """So many nodes, in fact in a list; the length of a tuple is known to type checkers."""
+    nodes = ["DataNode"] * count
+    return nodes[0] if count == 1 else f"tuple[{', '.join(nodes) or '()'}]"
+
+
+def function(name: str, operator: type[Operator]) -> list[tuple[str, str]]:
+    """The signatures of an operator under `fn`, each with the type of its result."""
+    return [(f"def {name}({', '.join(_signature(operator, types))})", result) for result, types in results_of(operator)]
 
 
 def _signature(operator: type[Operator], types: Mapping[str, str]) -> Iterator[str]:
@@ -205,7 +236,9 @@ def class_of(name: str, operator: type[Operator]) -> str:
     parameters = ["self", *(f"{given}: Any = None" for given in first), "*"]
     parameters += [text for text in _keywords(operator, required=False) if text.partition(":")[0] not in first]
     parameters.append("device: str | None = None")
-    return f"class {name}(OperatorObject):\n    def __init__({', '.join(parameters)}) -> None: ..."
+    results = [result for result, _ in results_of(operator)]
+    result = results[0] if len(results) == 1 else "Any" if "dict[str, DataNode]" in results else NODES
+    return f"class {name}(OperatorObject[{result}]):\n    def __init__({', '.join(parameters)}) -> None: ..."
 
 
 def _all_names(serialized: bool) -> Iterator[tuple[str, type[Operator], str | None]]:
@@ -232,7 +265,8 @@ def _declarations(serialized: bool) -> str:
         inner = tree
         for part in path:
             inner = inner.setdefault(part, {})
-        texts = (class_of(last, operator),) if serialized else function(last, operator)
+        signatures = [f"{text} -> {result}: ..." for text, result in function(last, operator)]
+        texts = [class_of(last, operator)] if serialized else signatures
         decorators = [
             *(["@overload"] if len(texts) > 1 else []),
             *([f'@deprecated("use {successor}")'] if successor is not None else []),

@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -15,6 +16,7 @@ from dali_lab.studio.consent import Consents
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.preview.delivery import DeliveredResults
 from dali_lab.studio.preview.results import Token
+from dali_lab.studio.protocol.connections import Response, SessionEvent
 from dali_lab.studio.protocol.methods import EVENT_NAMES
 from dali_lab.studio.protocol.values import JsonObject, SessionError, Wire
 
@@ -121,9 +123,9 @@ class Port:
 
     def tell(self, event: Wire, buffers: Sequence[bytes] = ()) -> None:
         """Send an event."""
-        self.send({"kind": "event", "event": EVENT_NAMES[type(event)], "params": event}, buffers)
+        self.send(SessionEvent("event", EVENT_NAMES[type(event)], event), buffers)
 
-    def send(self, message: JsonObject, buffers: Sequence[bytes] = ()) -> None:
+    def send(self, message: Response | SessionEvent, buffers: Sequence[bytes] = ()) -> None:
         """Send a message; after a failure nothing is sent until the client is heard again."""
         content = msgspec.to_builtins(message)
         with self._lock:
@@ -200,16 +202,16 @@ class Request:
 
     port: Port
     editor: Editor
-    id: object
+    id: Any
     hold: object = None
 
     def answer(self, result: Wire, buffers: Sequence[bytes] = ()) -> None:
         """Send the result; from any thread."""
-        self._respond("result", result, buffers)
+        self._respond(Response("response", self.id, result=result), buffers)
 
     def fail(self, error: BaseException) -> None:
         """Send an error; from any thread."""
-        self._respond("error", _session_error(error))
+        self._respond(Response("response", self.id, error=_session_error(error)))
 
     def answer_by(self, function: Callable[[], tuple[Wire, Sequence[bytes]]]) -> None:
         """Send what a function returns, or its error; for work that takes long."""
@@ -222,8 +224,8 @@ class Request:
         else:
             self.answer(*found)
 
-    def _respond(self, part: str, content: Wire, buffers: Sequence[bytes] = ()) -> None:
-        self.port.send({"kind": "response", "id": self.id, part: content}, buffers)
+    def _respond(self, response: Response, buffers: Sequence[bytes] = ()) -> None:
+        self.port.send(response, buffers)
         # Only now: what does not wait any more and has not come is lost.
         self.editor.waiting.discard(str(self.id))
 

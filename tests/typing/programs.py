@@ -15,7 +15,8 @@ import dali_lab.experimental.dynamic as ndd
 import dali_lab.fn as fn
 import dali_lab.ops as ops
 import dali_lab.plugin.jax as jax_plugin
-from dali_lab import pipeline_def, types
+import dali_lab.plugin.jax.clu as jax_clu
+from dali_lab import pipeline_def, tfrecord, types
 from dali_lab.data_node import DataNode
 from dali_lab.pipeline import Pipeline
 from dali_lab.plugin.pytorch import DALIClassificationIterator, DALIGenericIterator, DALIRaggedIterator, LastBatchPolicy
@@ -65,6 +66,28 @@ def two_sizes(root: str, on_gpu: bool) -> list[DataNode]:
     return [small, sizes.gpu(), large, window, fn.stack(*masks), *annotations]
 
 
+@pipeline_def(batch_size=2, num_threads=2)
+def archives(files: list[str], flag: bool) -> tuple[DataNode, ...]:
+    """Readers whose outputs depend on their arguments."""
+    features = {"image": tfrecord.FixedLenFeature((), tfrecord.string, "")}
+    record = fn.readers.tfrecord(path=files, index_path=files, features=features)
+    names: list[str] = list(record)
+    one: DataNode = fn.readers.webdataset(paths=files, ext="jpg")
+    encoded, classes = fn.readers.webdataset(paths=files, ext=["jpg", "cls"])
+    pictures, _boxes, _labels, ids = fn.readers.coco(file_root="a", annotations_file="b", image_ids=True)
+    sound, *rest = fn.readers.nemo_asr(manifest_filepaths=files)
+    frames, sizes = fn.resize(fn.readers.video(filenames=files, sequence_length=3), size=(8, 8), save_attrs=True)
+    listed: list[DataNode] = fn.readers.video(filenames=files, sequence_length=3, enable_timestamps=flag)
+    halves: list[DataNode] = fn.external_source(list, num_outputs=2)
+    boxes, labels = fn.bbox_rotate(one, classes, angle=3, input_shape=[8, 8])
+    rotated = fn.bbox_rotate(one, angle=3, input_shape=[8, 8]).gpu() + 1
+    first, second = ops.Flip()([one, encoded])
+    flipped: DataNode = ops.Flip()(one, name=names[0])
+    whole = ops.readers.TFRecord(path=files, index_path=files, features=features)()["image"]
+    return (record["image"], one, encoded, pictures, ids, sound, *rest, frames, sizes, *listed, *halves, boxes, labels,
+            rotated, first, second, flipped, whole)  # fmt: skip
+
+
 def loops() -> None:
     """Runs it in the ways that there are."""
     pipe = training("pictures", size=128, batch_size=4)
@@ -86,6 +109,11 @@ def loops() -> None:
         assert batch[0]["pictures"].ndim == 4
     for arrays in jax_plugin.DALIGenericIterator(pipe, ["images", "labels"], 3, last_batch_policy=LastBatchPolicy.DROP):
         assert arrays["images"].shape
+    for arrays in jax_plugin.data_iterator(training, ["images", "labels"], reader_name="Reader")("pictures"):
+        assert arrays["images"].shape
+    peekable = jax_clu.peekable_data_iterator(output_map=["images"], auto_reset=True)(training)("pictures", seed=3)
+    assert peekable.peek()["images"].shape == next(peekable)["images"].shape
+    assert peekable.peek_async().result()["images"].shape == peekable.element_spec["images"].shape
     dali_lab.show(images, labels=labels, size=128)
     dali_lab.edit(pipe, height=480)
 
@@ -112,6 +140,8 @@ def without_a_pipeline() -> None:
         assert ndd.decoders.image(encoded, device="mixed").batch_size <= 4
     for record in ndd.readers.TFRecord(path="a", index_path="b", features={}).next_epoch(batch_size=4):
         ndd.decoders.image(record["image"])
+    for sound, rate, *_ in ndd.readers.NemoAsr(manifest_filepaths="a").next_epoch(batch_size=4):
+        assert sound.batch_size == rate.batch_size
 
 
 def mistakes(pipe: Pipeline, node: DataNode) -> None:
@@ -134,6 +164,14 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     fn.cat()  # type: ignore
     fn.cat(node, "text")  # type: ignore
     fn.random.uniform(range=1, sead=3)  # type: ignore
+    fn.readers.tfrecord(path="a", index_path="b", features={}).gpu()  # type: ignore
+    fn.readers.tfrecord(path="a", index_path="b", features={})["image"].nonexistent()  # type: ignore
+    fn.readers.webdataset(paths="a", ext="jpg").nonexistent()  # type: ignore
+    fn.readers.webdataset(paths="a", ext=["jpg", "cls"])[0].nonexistent()  # type: ignore
+    _a, _b, _c = fn.resize(node, size=[2, 2], save_attrs=True)  # type: ignore
+    fn.resize(node, size=[2, 2], save_attrs=bool(node)).nonexistent()  # type: ignore
+    fn.readers.video(filenames="a.mp4", sequence_length=3).nonexistent()  # type: ignore
+    ops.Flip()(node).nonexistent()  # type: ignore
     ops.Nonexistent()  # type: ignore
     ops.Resize(resize_xx=3)  # type: ignore
     ops.readers.File(file_root=3)  # type: ignore
@@ -153,6 +191,10 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     DALIRaggedIterator(pipe)  # type: ignore
     jax_plugin.DALIGenericIterator(pipe)  # type: ignore
     jax_plugin.data_iterator(output_maps=["a"])  # type: ignore
+    jax_plugin.data_iterator(training, ["images"], auto_resett=True)  # type: ignore
+    jax_clu.peekable_data_iterator(training, ["images"], last_batch_policy=3)  # type: ignore
+    jax_clu.peekable_data_iterator(training, ["images"])("pictures").peak()  # type: ignore
+    jax_plugin.fn.jax_function(len)(node).nonexistent()  # type: ignore
     training()  # type: ignore
     training("pictures", sise=3)  # type: ignore
     training("pictures", size="wide")  # type: ignore
@@ -178,6 +220,8 @@ def mistakes(pipe: Pipeline, node: DataNode) -> None:
     ndd.readers.Nonexistent()  # type: ignore
     _first, _second, _more = next(ndd.readers.File(file_root="pictures").next_epoch(batch_size=4))  # type: ignore
     next(ndd.readers.File(file_root="pictures").next_epoch(4))[0].item()  # type: ignore
+    next(ndd.readers.COCO(file_root="pictures").next_epoch(4))[0].item()  # type: ignore
+    next(ndd.readers.TFRecord(path="a", index_path="b", features={}).next_epoch(4))["image"].item()  # type: ignore
     ndd.random.nonexistent()  # type: ignore
     ndd.random.uniform(rnge=(0, 1))  # type: ignore
     ndd.random.choice()  # type: ignore

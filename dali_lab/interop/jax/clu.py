@@ -5,17 +5,19 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self, Unpack, overload
 
 import jax
 import numpy as np
+import numpy.typing as npt
 from clu.data.dataset_iterator import ArraySpec
 
-from dali_lab.interop.jax.iterator import DALIGenericIterator, data_iterator, decorated
+from dali_lab.interop.jax.iterator import DALIGenericIterator, IteratorArguments, data_iterator, decorated
 
 
-def get_spec_for_array(jax_array: Any) -> Any:
+def get_spec_for_array(jax_array: jax.Array) -> ArraySpec:
     """Shape and dtype of an array, as an ``ArraySpec`` of CLU."""
     return ArraySpec(shape=jax_array.shape, dtype=jax_array.dtype)
 
@@ -28,8 +30,8 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
     """
 
     _pool: ThreadPoolExecutor | None = None
-    _peeked: dict[str, Any] | None = None
-    _element_spec: dict[str, Any] | None = None
+    _peeked: dict[str, jax.Array] | None = None
+    _element_spec: dict[str, ArraySpec] | None = None
 
     def _prepare(self, tell_end: bool) -> None:
         # The last step of the constructor, which is that of the base, and of loading a state.
@@ -37,17 +39,17 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
         self._peeked = None
         super()._prepare(tell_end)
 
-    def __next__(self) -> dict[str, Any]:
+    def __next__(self) -> dict[str, jax.Array]:
         with self._mutex:
             if self._peeked is not None:
                 batch, self._peeked = self._peeked, None
                 return batch
             return self._checked(super().__next__())
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Self:
         return super().__iter__() if self._peeked is None else self
 
-    def _checked(self, batch: dict[str, Any]) -> dict[str, Any]:
+    def _checked(self, batch: dict[str, jax.Array]) -> dict[str, jax.Array]:
         specs = {name: get_spec_for_array(array) for name, array in batch.items()}
         if self._element_spec is None:
             self._element_spec = specs
@@ -59,14 +61,14 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
                 )
         return batch
 
-    def peek(self) -> dict[str, Any]:
+    def peek(self) -> dict[str, jax.Array]:
         """The next batch, which ``next`` gives again."""
         with self._mutex:
             if self._peeked is None:
                 self._peeked = next(self)
             return self._peeked
 
-    def peek_async(self) -> Future[dict[str, Any]]:
+    def peek_async(self) -> Future[dict[str, jax.Array]]:
         """:meth:`peek` on another thread; ``next`` does not wait for it."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(max_workers=1)
@@ -85,7 +87,7 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
         return super().checkpoints()
 
     @property
-    def element_spec(self) -> dict[str, Any]:
+    def element_spec(self) -> dict[str, ArraySpec]:
         """Shape and dtype of each output; the first batch is looked at if need be."""
         if self._element_spec is None:
             self.peek()
@@ -93,7 +95,7 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
         return self._element_spec
 
     @property
-    def is_nonpadding(self) -> Any:
+    def is_nonpadding(self) -> jax.Array | npt.NDArray[np.bool_]:
         """For each sample of the last batch taken, whether it is one of the data set rather than one that fills up."""
         left = self.batch_size - (self._counter - self._initial_sizes[self._shards_id])
         real = [np.arange(self.batch_size) < count for count in left]
@@ -107,6 +109,20 @@ DALIGenericPeekableIterator.__doc__ = f"""{(DALIGenericPeekableIterator.__doc__ 
     Parameters{(DALIGenericIterator.__doc__ or "").partition("Parameters")[2]}"""
 
 
+@overload
+def peekable_data_iterator(
+    pipeline_fn: None = None,
+    output_map: Sequence[str] = (),
+    size: int = -1,
+    **settings: Unpack[IteratorArguments],
+) -> Callable[[Callable[..., Any]], Callable[..., DALIGenericPeekableIterator]]: ...
+@overload
+def peekable_data_iterator(
+    pipeline_fn: Callable[..., Any],
+    output_map: Sequence[str] = (),
+    size: int = -1,
+    **settings: Unpack[IteratorArguments],
+) -> Callable[..., DALIGenericPeekableIterator]: ...
 @functools.wraps(data_iterator)
 def peekable_data_iterator(*args: Any, **settings: Any) -> Any:
     given = inspect.signature(data_iterator).bind(*args, **settings)

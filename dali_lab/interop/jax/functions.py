@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import jax
 import numpy as np
 
+from dali_lab.graph.recorder import DataNode
 from dali_lab.graph.tracing import traced_call
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OperatorError
@@ -66,6 +67,33 @@ def _joined(sources: Sequence[Sequence[str] | None]) -> tuple[str, ...] | None:
     return tuple(";".join(filter(None, names)) for names in zip(*known, strict=True)) if known else None
 
 
+@overload
+def jax_function(
+    function: Callable[..., Any],
+    num_outputs: Literal[1] = 1,
+    output_layouts: str | Sequence[str] | None = None,
+    sharding: object = None,
+    device: str | None = None,
+    preserve: bool = True,
+) -> Callable[..., DataNode]: ...
+@overload
+def jax_function(
+    function: Callable[..., Any],
+    num_outputs: int,
+    output_layouts: str | Sequence[str] | None = None,
+    sharding: object = None,
+    device: str | None = None,
+    preserve: bool = True,
+) -> Callable[..., Any]: ...
+@overload
+def jax_function(
+    function: None = None,
+    num_outputs: int = 1,
+    output_layouts: str | Sequence[str] | None = None,
+    sharding: object = None,
+    device: str | None = None,
+    preserve: bool = True,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
 def jax_function(
     function: Callable[..., Any] | None = None,
     num_outputs: int = 1,

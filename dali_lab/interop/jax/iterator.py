@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, overload
 
 import jax
 import numpy as np
+import numpy.typing as npt
 
 from dali_lab.interop.iteration import LastBatchPolicy, PipelineIterator
 from dali_lab.interop.iterator_state import IteratorError
@@ -77,10 +78,10 @@ class DALIGenericIterator(PipelineIterator):
             last_batch_policy=last_batch_policy, prepare_first_batch=prepare_first_batch,
         )  # fmt: skip
 
-    def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
+    def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, npt.NDArray[Any]]:
         return {name: output.as_cpu().as_array() for name, output in zip(self.output_map, outputs, strict=False)}
 
-    def _trimmed(self, batches: list[Any]) -> Any:
+    def _trimmed(self, batches: list[dict[str, npt.NDArray[Any]]]) -> Any:
         joined = {}
         for name in self.output_map:
             arrays = [batch[name] for batch in batches]
@@ -94,33 +95,32 @@ class DALIGenericIterator(PipelineIterator):
         return joined
 
 
+class IteratorArguments(TypedDict, total=False):
+    """Arguments of :func:`data_iterator` behind the names of the outputs and the size."""
+
+    reader_name: str | None
+    auto_reset: str | bool | None
+    last_batch_padded: bool
+    last_batch_policy: LastBatchPolicy
+    prepare_first_batch: bool
+    sharding: jax.sharding.Sharding | None
+    devices: Sequence[jax.Device] | None
+    pmap_compatible: bool | None
+
+
 @overload
 def data_iterator(
     pipeline_fn: None = None,
     output_map: Sequence[str] = (),
     size: int = -1,
-    reader_name: str | None = None,
-    auto_reset: str | bool | None = False,
-    last_batch_padded: bool = False,
-    last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-    prepare_first_batch: bool = True,
-    sharding: jax.sharding.Sharding | None = None,
-    devices: Sequence[jax.Device] | None = None,
-    pmap_compatible: bool | None = None,
+    **settings: Unpack[IteratorArguments],
 ) -> Callable[[Callable[..., Any]], Callable[..., DALIGenericIterator]]: ...
 @overload
 def data_iterator(
     pipeline_fn: Callable[..., Any],
     output_map: Sequence[str] = (),
     size: int = -1,
-    reader_name: str | None = None,
-    auto_reset: str | bool | None = False,
-    last_batch_padded: bool = False,
-    last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-    prepare_first_batch: bool = True,
-    sharding: jax.sharding.Sharding | None = None,
-    devices: Sequence[jax.Device] | None = None,
-    pmap_compatible: bool | None = None,
+    **settings: Unpack[IteratorArguments],
 ) -> Callable[..., DALIGenericIterator]: ...
 def data_iterator(
     pipeline_fn: Callable[..., Any] | None = None,
@@ -184,7 +184,7 @@ def decorated(
 def _maker(
     kind: type[DALIGenericIterator],
     function: Callable[..., Any],
-    devices: Sequence[Any] | None,
+    devices: Sequence[jax.Device] | None,
     settings: dict[str, Any],
 ) -> Callable[..., DALIGenericIterator]:
     """A function that makes iterators of a class over the graph that `function` defines."""

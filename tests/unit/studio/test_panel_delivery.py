@@ -79,6 +79,7 @@ def test_messages_from_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     from panel.io.state import set_curdoc
 
     from dali_lab.studio.panel_editor import DaliLabEditor
+    from dali_lab.studio.protocol.connections import SessionEvent
 
     session, page = Session(), Page(monkeypatch)
     try:
@@ -89,10 +90,8 @@ def test_messages_from_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
         def send(sender: int) -> None:
             for number in range(MESSAGES):
-                port.send(
-                    {"kind": "event", "event": "tried", "params": {"sender": sender, "number": number}},
-                    [b"1", b"", b"23"],
-                )
+                told = SessionEvent("event", "tried", {"sender": sender, "number": number})
+                port.send(told, [b"1", b"", b"23"])
 
         threads = [threading.Thread(target=send, args=(sender,)) for sender in range(SENDERS)]
         for thread in threads:
