@@ -22,6 +22,8 @@ ALIAS = "nvidia.dali"
 PACKAGE = "dali_lab"
 VERSION = "2.4.0"
 """The release of NVIDIA DALI that scripts see: the one whose names and results DALI Lab has."""
+COMMANDS = os.path.join(os.path.dirname(__file__), "commands")
+"""Folder with the commands of NVIDIA DALI that programs call: ``tfrecord2idx`` and ``wds2idx``."""
 _replaced: dict[str, ModuleType] = {}
 _made_namespace = False
 
@@ -129,6 +131,7 @@ def install() -> None:
     """Make ``import nvidia.dali``, and every module under it, give DALI Lab, whether NVIDIA DALI is installed or not.
 
     Modules of NVIDIA DALI that were imported before are put aside; names that a program took from them stay theirs.
+    Processes that are started find NVIDIA DALI's commands at the end of ``PATH``.
     """
     global _made_namespace
     if is_installed():
@@ -146,7 +149,14 @@ def install() -> None:
             namespace.__path__ = []
             sys.modules["nvidia"] = namespace
             _made_namespace = True
+    os.environ["DALI_LAB_PYTHON"] = sys.executable
+    os.environ["PATH"] = os.pathsep.join([*_search_path(), COMMANDS])
     sys.modules["nvidia"].dali = importlib.import_module(ALIAS)  # type: ignore[attr-defined]
+
+
+def _search_path() -> list[str]:
+    """The folders of ``PATH`` without that of the commands."""
+    return [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder != COMMANDS]
 
 
 def uninstall() -> None:
@@ -157,6 +167,8 @@ def uninstall() -> None:
     Recorder.checks_at_build = False
     sys.meta_path.remove(_finder)
     multiprocessing.spawn.get_preparation_data = _original_preparation
+    os.environ["PATH"] = os.pathsep.join(_search_path())
+    os.environ.pop("DALI_LAB_PYTHON", None)
     for name in [name for name in sys.modules if _is_alias(name)]:
         del sys.modules[name]
     sys.modules.update(_replaced)

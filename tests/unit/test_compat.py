@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
+import struct
+import subprocess
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -92,6 +97,29 @@ def test_the_real_one_comes_back() -> None:
     compat.uninstall()
     assert importlib.import_module("nvidia.dali") is real
     assert importlib.import_module("nvidia.dali.fn").__name__ == "nvidia.dali.fn"
+
+
+def test_programs_can_call_the_commands_that_write_indexes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tarfile.open(tmp_path / "a.b.tar", "w", format=tarfile.USTAR_FORMAT) as archive:
+        for name in ("0.jpg", "0.cls"):
+            entry = tarfile.TarInfo(name)
+            entry.size = 3
+            archive.addfile(entry, io.BytesIO(b"abc"))
+    record = struct.pack("<QI", 5, 0) + b"12345" + bytes(4)
+    (tmp_path / "r").write_bytes(record * 2)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("PYTHONPATH", str(Path(dali_lab.__file__).parents[1]))
+    before = dict(os.environ)
+    compat.install()
+    try:
+        subprocess.run(["wds2idx", "a.b.tar"], cwd=tmp_path, check=True)
+        subprocess.run(["tfrecord2idx", "r", "r.idx"], cwd=tmp_path, check=True)
+        assert subprocess.run(["tfrecord2idx", "not there", "x"], cwd=tmp_path, check=False).returncode == 2
+    finally:
+        compat.uninstall()
+    assert dict(os.environ) == before
+    assert (tmp_path / "a.idx").read_text() == "v1.2 1\njpg 512 3 0.jpg cls 1536 3 0.cls\n"
+    assert (tmp_path / "r.idx").read_text() == "0 21\n21 21\n"
 
 
 def test_scripts(tmp_path: Path) -> None:
