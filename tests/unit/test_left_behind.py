@@ -49,6 +49,8 @@ def test_what_a_file_leaves_behind_is_named(tmp_path: Path) -> None:
     assert sorted(left.split(", ")) == sorted(
         [
             "$DALI_LAB_OF_TEST",
+            "$DALI_LAB_PYTHON",
+            "$PATH",
             "the handler of SIGTERM",
             "the working directory",
             "sys.path",
