@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from dali_lab.codecs.backends import Backend, imagecodecs, libjpeg, nvimgcodec, pillow, pnm, rasters, simplejpeg
 from dali_lab.codecs.backends.reasons import ends_within_scan
 from dali_lab.codecs.encoded import CodecError
+from dali_lab.codecs.headers import read_headers
 from dali_lab.codecs.job import Job, Mask, Table
-from dali_lab.codecs.plan import Route
+from dali_lab.codecs.plan import Route, Wanted
 from dali_lab.kernels.cpu.header_table import UNENDED
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
@@ -54,6 +56,15 @@ def decode(job: Job, allocate: Callable[[Table], Batch], only: Mask | None = Non
         for index in along(job, route, which):
             failures[index] = job.failures.get(index) or CodecError("no library that decodes it is installed")
     return failures
+
+
+def problem_of(data: npt.NDArray[np.uint8]) -> CodecError | None:
+    """Why a picture cannot be decoded, which is tried; `None` where it can be."""
+    encoded = Batch.of([data])
+    failures = decode(
+        Job(encoded, read_headers(encoded), Wanted()), lambda shapes: Batch.allocate(shapes, UINT8, "HWC")
+    )
+    return failures.get(0)
 
 
 def cut_short(job: Job) -> dict[int, CodecError]:

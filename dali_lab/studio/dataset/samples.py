@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,15 @@ from dali_lab.studio.protocol.datasets import DatasetLabel, DatasetRequest
 
 _HEAD = 1 << 16
 """Bytes of a file in which its header is looked for first."""
+
+_TAIL = 1024
+"""Bytes before the end of a file in which the end of its picture is looked for: some cameras append padding."""
+
+_ENDS = ((b"\xff\xd8", b"\xff\xd9"), (b"\x89PNG", b"IEND"))
+"""How files of a format begin, and what stands at the end of their pictures."""
+
+_MOST_PIXELS = 1 << 26
+"""Larger pictures are not decoded to learn whether they are damaged."""
 
 _CHUNK = 64
 _MOST_LABELS = 1000
@@ -121,11 +131,36 @@ class Samples:
                 self.bytes[place] = size = os.fstat(file.fileno()).st_size
                 if size == 0:
                     self.problems[place] = "The file is empty."
-                elif os.path.splitext(path)[1].lower() in IMAGE_SUFFIXES:
-                    self._look_at_header(place, file.read(_HEAD), file.read)
+                elif self._is_picture(place):
+                    head = file.read(_HEAD)
+                    self._look_at_header(place, head, file.read)
+                    file.seek(max(0, size - _TAIL))
+                    if not _ends(head, file.read()):
+                        self._decode(place, file)
         except OSError as error:
             self.bytes[place] = 0
             self.problems[place] = f"The file cannot be read: {error.strerror or error}."
+
+    def decode(self, place: int) -> None:
+        """Note whether a picture that cannot be shown can be decoded."""
+        path = self.files[place]
+        if place in self.problems or not (self._whole_files and self._is_picture(place)) or is_remote(path):
+            return
+        with contextlib.suppress(OSError), self._roots.limiting(), open_within(path) as file:
+            self._decode(place, file)
+
+    def _decode(self, place: int, file: IO[bytes]) -> None:
+        if place in self.problems or int(self.width[place]) * int(self.height[place]) > _MOST_PIXELS:
+            return
+        from dali_lab.codecs.decoding import problem_of
+
+        file.seek(0)
+        found = problem_of(np.frombuffer(file.read(), np.uint8))
+        if found is not None:
+            self.problems[place] = sentence(str(found))
+
+    def _is_picture(self, place: int) -> bool:
+        return os.path.splitext(self.files[place])[1].lower() in IMAGE_SUFFIXES
 
     def _look_at_header(self, place: int, head: bytes, rest: Callable[[], bytes]) -> None:
         try:
@@ -218,6 +253,11 @@ class Samples:
             with contextlib.suppress(ValueError):
                 names[label] = os.path.basename(os.path.dirname(self.files[place].replace("\\", "/")))
         return names if len(set(names.values())) == len(names) and all(names.values()) else {}
+
+
+def _ends(head: bytes, tail: bytes) -> bool:
+    """Whether a picture file has an end, as far as its format has a mark there."""
+    return all(end in tail for begin, end in _ENDS if head.startswith(begin))
 
 
 def _common(names: list[str]) -> str:

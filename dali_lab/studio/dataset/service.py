@@ -125,6 +125,10 @@ class Datasets:
             )
         if thumb > 0 and places:
             self._draw(graph, name, samples, places, within(thumb, 16, 512), shown, buffers)
+            for sample in shown:
+                if sample.image is None and sample.problem is None:
+                    samples.decode(sample.place)
+                    sample.problem = samples.problems.get(sample.place)
         return shown
 
     def _draw(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,36 @@ def test_samples_are_searched_filtered_and_sorted(samples: Samples) -> None:
     assert names(samples, sort="pixels", descending=True)[:2] == ["owls/11.png", "dogs/10.png"]
     assert names(samples, sort="bytes")[0] == "owls/empty.png"
     assert names(samples, smallest=200) == ["dogs/broken.png"]
+
+
+@pytest.mark.parametrize("suffix", [".jpg", ".png"])
+def test_pictures_that_are_cut_off_are_damaged(labelled: Path, suffix: str) -> None:
+    noise = np.random.default_rng(3).integers(0, 255, (60, 90, 3), np.uint8)
+    _, data = cv2.imencode(suffix, noise)
+    (labelled / "cats" / f"cut{suffix}").write_bytes(bytes(data)[: len(data) // 2])
+    (labelled / "cats" / f"padded{suffix}").write_bytes(bytes(data) + bytes(5000))
+    (labelled / "cats" / f"whole{suffix}").write_bytes(bytes(data))
+    with closing(
+        Samples(Node("reader", "readers.file", arguments={"file_root": str(labelled)}), Roots([labelled]))
+    ) as it:
+        it.look()
+        it.wait()
+        assert names(it, damaged=True, label=0) == [f"cats/cut{suffix}"]
+        problem = it.problems[it.names.index(f"cats/cut{suffix}")]
+    assert problem.startswith("Truncated")
+
+
+def test_a_page_says_why_a_picture_with_a_beginning_and_an_end_cannot_be_shown(
+    open_session: Open, labelled: Path
+) -> None:
+    _, data = cv2.imencode(".png", np.random.default_rng(3).integers(0, 255, (60, 90, 3), np.uint8))
+    holed = bytearray(bytes(data))
+    holed[200:9000] = bytes(8800)
+    (labelled / "cats" / "holed.png").write_bytes(holed)
+    client = Client(open_session(document(labelled)))
+    (sample,) = client.call("dataset", node="reader", text="holed", thumb=32)["samples"]
+    assert sample.get("image") is None
+    assert "PNG" in sample["problem"]
 
 
 def test_samples_that_a_check_found_are_damaged(samples: Samples) -> None:
