@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from dali_lab.formats.others import chance, colours, geometry
+from dali_lab.formats.others import chance, colours, geometry, tones
 from dali_lab.formats.others.draws import NoEquivalent, Reading, probability
 from dali_lab.formats.others.step import Size, Step
 from dali_lab.formats.others.translations import TRANSLATIONS
@@ -12,6 +12,8 @@ from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.model import dtypes
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import known_operator
+
+_OF_BYTES = colours.OF_BYTES + tones.OF_BYTES
 
 
 @dataclass
@@ -73,11 +75,15 @@ class _Walk:
     def steps_to(self, edge: Edge, until: str = "") -> list[tuple[Node, Step]]:
         """The steps that make an edge, from the source on, or from the node `until` on."""
         path: list[Edge] = []
+        whole: dict[str, Step] = {}
         while edge.node and edge.node != until:
             node = self.graph.nodes[edge.node]
             path.append(edge)
             self.used.add(node.id)
-            if _operator(node).joins_scopes:
+            if composed := self._composed(node):
+                whole[node.id], edge, names = composed
+                self.used |= names
+            elif _operator(node).joins_scopes:
                 split = self._split_of(node)
                 edge = self.graph.nodes[split].inputs[0] if split else Edge("")
             else:
@@ -89,8 +95,8 @@ class _Walk:
             node = self.graph.nodes[each.node]
             self.used |= {name for edge in node.connections.values() for name in self._steering(edge)}
             try:
-                steps = self._steps(node, size)
-                if not of_bytes and any(isinstance(step, colours.OF_BYTES) for step in steps):
+                steps = [whole[node.id]] if node.id in whole else self._steps(node, size)
+                if not of_bytes and any(isinstance(step, _OF_BYTES) for step in steps):
                     raise NoEquivalent("{} does so to pictures of uint8: put the cast behind it")
             except NoEquivalent as error:
                 self.chain.refused.append((node, str(error)))
@@ -100,6 +106,12 @@ class _Walk:
                 size = step.resized(size)
                 of_bytes = step.dtype == dtypes.UINT8 if isinstance(step, colours.Cast) else of_bytes
         return found
+
+    def _composed(self, node: Node) -> tuple[Step, Edge, set[str]] | None:
+        try:
+            return tones.composed(self.graph, node)
+        except NoEquivalent:
+            return None  # its nodes are refused one by one
 
     def _steering(self, edge: Edge) -> set[str]:
         """The nodes that give an argument, where they are no pictures."""

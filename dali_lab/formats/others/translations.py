@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from dali_lab.formats.others import colours, geometry
+from dali_lab.formats.others import colours, geometry, tones
 from dali_lab.formats.others.draws import Choice, Coin, NoEquivalent, Range, Reading, drawn_pair
 from dali_lab.formats.others.step import Interpolation, Size, Step
 from dali_lab.model import dtypes
@@ -297,6 +297,10 @@ def _difference(node: Reading) -> list[Step]:
     return [colours.Invert()]
 
 
+def _bits(node: Reading) -> list[Step]:
+    return [tones.posterized(node.node)]
+
+
 def _copied(node: Reading) -> list[Step]:
     return []
 
@@ -331,5 +335,6 @@ TRANSLATIONS: dict[str, Callable[[Reading], list[Step]]] = {
     "equalize": _equalize,
     "clahe": _clahe,
     "math.sub": _difference,
+    "math.bitand": _bits,
     "copy": _copied,
 }

@@ -93,6 +93,50 @@ def test_constants_give_the_pictures_of_dali(folder: Path, library: str, name: s
     assert np.quantile(apart, 0.97) <= tolerance
 
 
+def arithmetic(name: str) -> list[Node]:
+    """Nodes that make posterize, solarize or gamma of `picture`."""
+    if name == "posterize":
+        return [Node("y", "math.bitand", inputs=(Edge("picture"),), arguments={"b": 224})]
+    if name == "gamma":
+        return [
+            Node("share", "math.fdiv", inputs=(Edge("picture"),), arguments={"b": 255.0}),
+            Node("power", "math.pow", inputs=(Edge("share"),), arguments={"b": 0.6}),
+            Node("scaled", "math.mul", inputs=(Edge("power"),), arguments={"a": 255.0}),
+            Node("y", "cast", inputs=(Edge("scaled"),), arguments={"dtype": types.UINT8}),
+        ]
+    return [
+        Node("below", "math.lt", inputs=(Edge("picture"),), arguments={"b": 100}),
+        Node("above", "math.geq", inputs=(Edge("picture"),), arguments={"b": 100}),
+        Node("turned", "math.sub", inputs=(Edge("picture"),), arguments={"a": 255}),
+        Node("dark", "math.mul", inputs=(Edge("picture"), Edge("below"))),
+        Node("light", "math.mul", inputs=(Edge("turned"), Edge("above"))),
+        Node("sum", "math.add", inputs=(Edge("dark"), Edge("light"))),
+        Node("y", "cast_like", inputs=(Edge("sum"), Edge("picture"))),
+    ]
+
+
+@pytest.mark.parametrize("name", ["posterize", "solarize", "gamma"])
+@pytest.mark.parametrize("library", ["torchvision", "albumentations", "keras"])
+def test_arithmetic_that_a_library_has_as_one_transform_gives_the_pictures_of_dali(
+    folder: Path, library: str, name: str
+) -> None:
+    found = graph(folder, *arithmetic(name))
+    file = folder / "smooth" / "0.png"
+    if library == "keras" and name != "posterize":
+        with pytest.raises(dali_lab.errors.FormatError, match="Keras has no equivalent"):
+            program(found, library)
+        return
+    if library == "torchvision":
+        import_torchvision()
+        from PIL import Image
+
+        theirs = program(found, library)["transform"](Image.open(file)).numpy().transpose(1, 2, 0)
+    else:
+        theirs = np.asarray(program(found, library)["load"](file))
+    ours = np.asarray(dali_lab.Pipeline.from_graph(found, device_id=None).run()[0].as_cpu().at(0))
+    assert np.abs(ours.astype(np.float64) - theirs.astype(np.float64)).max() <= (1 if name == "gamma" else 0)
+
+
 @pytest.mark.parametrize("library", ["albumentations", "keras"])
 def test_random_arguments_are_drawn_for_each_picture(folder: Path, tmp_path: Path, library: str) -> None:
     draws = {"angle": (-40.0, 40.0), "sigma": (0.4, 1.5), "contrast": (0.6, 1.4), "brightness": (0.5, 1.3)}
