@@ -22,8 +22,8 @@ if [ ! -e "$folder/ready" ]; then
   platforms="$(printf -- '--platform manylinux%s_aarch64 ' 2014 _2_17 _2_26 _2_27 _2_28 _2_31)"
   # shellcheck disable=SC2086
   python -m pip install -q --no-compile --target "$folder/site" --python-version 3.11 --only-binary=:all: $platforms \
-    -c constraints.txt graphviz msgspec numba numpy pillow protobuf simplejpeg soundfile imagecodecs \
-    opencv-python-headless av
+    -c constraints.txt graphviz lmdb msgspec numba numpy pillow protobuf simplejpeg soundfile \
+    imagecodecs opencv-python-headless av
   touch "$folder/ready"
 fi
 

@@ -2,7 +2,8 @@
 
 ``python -m tests.processors.digests NAME … > here.txt`` runs the declared cases of operators (or of families, or those
 whose names begin like ``random.``) and writes a line for each case: digests of its inputs and of its results. With
-``--first N`` an operator runs its first N cases. ``--compare here.txt there.txt`` says what differs.
+``--first N`` an operator runs its first N cases; a reader reads a small dataset in random order.
+``--compare here.txt there.txt`` says what differs.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import numpy as np
 import dali_lab
 from dali_lab.schema import all_operators
 from tests.conformance.harness import declared, describe, expanded, run
+from tests.unit.readers import datasets
 
 
 def digest(arrays: Iterable[np.ndarray]) -> str:
@@ -45,6 +48,8 @@ def named(patterns: list[str]) -> list[str]:
 def lines(operators: list[str], first: int) -> Iterator[str]:
     """``operator-index-case``, digest of the inputs, and digest of the results, or the error."""
     for name in operators:
+        if name.removeprefix("readers.") in datasets.ALL:
+            yield reading(name)
         for index, case in enumerate(declared(name)[:first]):
             inputs = digest(array for arrays, _ in expanded(case.inputs, case.batch_size) for array in arrays)
             try:
@@ -53,6 +58,19 @@ def lines(operators: list[str], first: int) -> Iterator[str]:
             except Exception as error:  # what a case raises is its result
                 results = f"{type(error).__name__}: {error}".splitlines()[0]
             yield "\t".join((f"{name}-{index}-{describe(case)}".replace("\t", " "), inputs, results))
+
+
+def reading(name: str, batches: int = 3) -> str:
+    """The line of a reader: digests of the files' contents and of shuffled batches over more than an epoch."""
+    contents = datasets.pictures(10)
+    with tempfile.TemporaryDirectory() as folder:
+        dataset = datasets.ALL[name.removeprefix("readers.")](Path(folder), contents)
+        pipeline = dali_lab.Pipeline(batch_size=4, num_threads=2, device_id=None, seed=3)
+        with pipeline:
+            pipeline.set_outputs(dataset.read(random_shuffle=True, initial_fill=4))
+        read = [np.array(sample) for _ in range(batches) for sample in pipeline.run()[0]]
+    inputs = digest(np.frombuffer(content, np.uint8) for content in contents)
+    return f"{name}-dataset\t{inputs}\t{digest(read)}"
 
 
 def compare(here: Path, there: Path) -> int:
