@@ -12,7 +12,6 @@ from dali_lab.kernels.cpu.header_table import BMP, PNG, PNM, TIFF, Header
 Array = npt.NDArray[Any]
 #: First and last gamma, in hundred-thousandths, that libpng takes for 1: they and their inverses are 5 % off at most.
 STRAIGHT = (95_238, 105_000)
-OUTPUT_TYPES = ("RGB", "BGR", "GRAY", "YCbCr", "ANY_DATA")
 
 
 def upright(array: Array, orientation: int) -> Array:

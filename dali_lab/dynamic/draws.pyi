@@ -5,6 +5,7 @@
 
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from os import PathLike
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from dali_lab.dynamic.batch import Batch as Batch
@@ -16,6 +17,7 @@ from dali_lab.dynamic.values import Value
 class _Array(Protocol):
     def __array__(self, *args: Any, **kwargs: Any) -> Any: ...
 
+_Path: TypeAlias = str | PathLike[str]
 class _DeviceArray(Protocol):
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dali_lab.dynamic.functions import offered_functions, offered_readers
 from dali_lab.schema.operator import Operator
-from dali_lab.schema.stubs import ARRAY, NODES, class_of, function, lines, results_of
+from dali_lab.schema.stubs import NODES, TYPES, class_of, function, lines, results_of
 
 _HERE = Path(__file__).parent
 _HEADER = f'''"""Operators on tensors and batches; written by ``python -m dali_lab.dynamic.stub``."""
@@ -20,6 +20,7 @@ _HEADER = f'''"""Operators on tensors and batches; written by ``python -m dali_l
 
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from os import PathLike
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from dali_lab.dynamic.batch import Batch as Batch
@@ -28,7 +29,7 @@ from dali_lab.dynamic.reader import Reader
 from dali_lab.dynamic.tensor import Tensor as Tensor
 from dali_lab.dynamic.values import Value
 
-{ARRAY}class _DeviceArray(Protocol):
+{TYPES}class _DeviceArray(Protocol):
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class _OneArray(Protocol):  # not a list of tensors of a pipeline, which is a batch

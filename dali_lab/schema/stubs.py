@@ -31,11 +31,12 @@ _TYPES = {
     "layout": "str",
     "object": "Any",
 }
-ARRAY = """class _Array(Protocol):
+TYPES = """class _Array(Protocol):
     def __array__(self, *args: Any, **kwargs: Any) -> Any: ...
 
+_Path: TypeAlias = str | PathLike[str]
 """
-"""Anything that NumPy takes as an array, such as tensors of PyTorch."""
+"""Types in stubs: anything that NumPy takes as an array, such as tensors of PyTorch, and paths."""
 
 NODES = "_Nodes"
 """The type of a node, or of a list of nodes: which of them depends on the arguments."""
@@ -46,6 +47,7 @@ _HEADER = f'''"""Operators as functions; written by ``python -m dali_lab.schema.
 # Flags add outputs: the first signatures are for those that are written out, the last one for all others.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from typing import Any, Literal, Protocol, TypeAlias, overload
 
 from dali_lab.graph.recorder import DataNode
@@ -53,7 +55,7 @@ from dali_lab.schema.operator import Operator
 from dali_lab.types import DALIDataType, DALIImageType, DALIInterpType, ScalarConstant
 from typing_extensions import deprecated
 
-{ARRAY}_Data: TypeAlias = DataNode | ScalarConstant | float | list[Any] | tuple[Any, ...] | _Array
+{TYPES}_Data: TypeAlias = DataNode | ScalarConstant | float | list[Any] | tuple[Any, ...] | _Array
 
 class {NODES}(DataNode, list[DataNode]):  # type: ignore[misc]
     """One node or a list of nodes: how many there are depends on the arguments."""
@@ -64,7 +66,8 @@ def make_function(operator: type[Operator]) -> Callable[..., Any]: ...
 _OPS_HEADER = f'''"""Operators as objects; written by ``python -m dali_lab.schema.stubs``, not by hand."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Protocol, overload
+from os import PathLike
+from typing import Any, Generic, Protocol, TypeAlias, overload
 
 from dali_lab.graph.recorder import DataNode
 from dali_lab.schema.aliases import Alias
@@ -73,7 +76,7 @@ from dali_lab.schema.operator import Operator
 from dali_lab.types import DALIDataType, DALIImageType, DALIInterpType, ScalarConstant
 from typing_extensions import TypeVar, deprecated
 
-{ARRAY}_Result = TypeVar("_Result", default=Any)
+{TYPES}_Result = TypeVar("_Result", default=Any)
 
 class {NODES}(DataNode, list[DataNode]):  # type: ignore[misc]
     """One node or a list of nodes: how many there are depends on the arguments."""
@@ -132,7 +135,7 @@ def annotation(arg: Arg) -> str:
     """The type of an argument in a signature."""
     if written := getattr(arg, "annotation", None):
         return str(written)
-    one = _TYPES[arg.type]
+    one = "_Path" if arg.widget in ("path", "folder") else _TYPES[arg.type]
     if one == "Any":
         return "Any"
     if arg.type == "string" and any(word == "true" for word, _ in arg.synonyms):

@@ -19,6 +19,7 @@ import dali_lab.plugin.jax.clu as jax_clu
 from dali_lab import pipeline_def, tfrecord, types
 from dali_lab.data_node import DataNode
 from dali_lab.pipeline import Pipeline
+from dali_lab.plugin import ray
 from dali_lab.plugin.pytorch import DALIClassificationIterator, DALIGenericIterator, DALIRaggedIterator, LastBatchPolicy
 from dali_lab.plugin.pytorch.fn import torch_python_function
 
@@ -116,6 +117,24 @@ def loops() -> None:
     assert peekable.peek_async().result()["images"].shape == peekable.element_spec["images"].shape
     dali_lab.show(images, labels=labels, size=128)
     dali_lab.edit(pipe, height=480)
+
+
+def on_a_cluster(pipe: Pipeline) -> None:
+    """Ray."""
+    batches = ray.iterator(ray.dataset(pipe, columns=["images", "labels"]), tensors="numpy")
+    epoch = iter(batches)
+    assert next(epoch)["images"].shape == (3, 2)
+    epoch.close()
+
+
+def paths(folder: Path) -> list[DataNode]:
+    """Paths as objects."""
+    encoded, _ = fn.readers.file(file_root=folder, files=[folder / "1.jpg", "2.jpg"])
+    numbers = tfrecord.VarLenFeature(tfrecord.int64, 0)
+    record = fn.readers.tfrecord(path=folder, index_path=[folder], features={"a": numbers})
+    read = ops.readers.Numpy(file_root=folder)()
+    next(ndd.readers.File(file_root=folder).next_epoch(4))
+    return [encoded, record["a"], read, *fn.readers.coco(file_root=folder, annotations_file=folder / "a.json")]
 
 
 def without_a_pipeline() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyarrow import Table
     from ray.data import Dataset
 
-Batch = Mapping[str, object]
+Batch = Mapping[str, Any]
 """For each column a tensor, or a list of tensors where shapes differ."""
 
 
@@ -57,7 +57,7 @@ class BatchIterator:
             raise TypeError("the length is not known: the dataset is not that of a pipeline")
         return self._share.steps(self._epoch + self._ended)
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Generator[Batch, None, None]:
         self._begin()
         given = 0
         last: dict[str, Samples] | None = None

@@ -15,7 +15,7 @@ from dali_lab.kernels.cpu.machine.logarithm_vectors import LANES, log2_of_eight
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 from dali_lab.kernels.cpu.totals import LANES as MOST_LANES
 
-ZERO, CLAMP, REFLECT = 0, 1, 2
+CLAMP, REFLECT = 1, 2
 _SMALLEST = np.finfo(np.float32).tiny
 LOG10_OF_2 = np.float32(math.log10(2))
 
