@@ -65,7 +65,7 @@ def _run_on_ray(options: argparse.Namespace) -> int:
     batches = samples = 0
     began = time.perf_counter()
     for batch in iterator(made, tensors="numpy"):
-        rows = len(next(iter(batch.values())))  # type: ignore[arg-type]
+        rows = len(next(iter(batch.values())))
         if not batches:
             first = time.perf_counter() - began
             for name, values in batch.items():
