@@ -83,12 +83,18 @@ class Batches(Datasource):  # type: ignore[misc]
         build_there(self._key, self._packed, self._threads, tasks, ray_options)
 
     def runs(self, epoch: int, share: Share) -> list[list[Run]]:
-        """For each task the batches to compute; found once for each epoch and part."""
-        if (epoch, share) not in self._found:
+        """For each task the batches to compute.
+
+        Ray Data asks in each execution for the tasks of the first epoch, too, to know their number. So those of the two
+        parts that were asked for last are kept: the walk through the run would begin anew.
+        """
+        part = epoch, replace(share, positions=False, at=None, rest=None)
+        found = self._found.pop(part, None)
+        if found is None:
             dealt = [[piece for piece in task if piece.rows] for task in share.tasks(epoch)]
-            runs = [[self._run(part) for part in _following(task)] for task in dealt if task]
-            self._found = {(epoch, share): runs}
-        return self._found[epoch, share]
+            found = [[self._run(pieces) for pieces in _following(task)] for task in dealt if task]
+        self._found = dict([*self._found.items(), (part, found)][-2:])
+        return found
 
     def _run(self, pieces: Sequence[Piece]) -> Run:
         if self._walk is None:

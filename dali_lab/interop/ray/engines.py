@@ -14,6 +14,7 @@ from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.interop.ray.recipe import Recipe
 from dali_lab.interop.ray.rows import ROW, places_of
 from dali_lab.interop.ray.tables import Samples, samples_of
+from dali_lab.model.errors import FormatError
 from dali_lab.pipeline.pipeline import Pipeline
 
 KEPT = 4
@@ -46,7 +47,10 @@ class Engine:
     def _batches(self, run: Run) -> Iterator[dict[str, Samples]]:
         first, checkpoint, wanted = run
         runner = self.pipeline._built()
-        runner.seek(Checkpoint.loads(checkpoint))
+        try:
+            runner.seek(Checkpoint.loads(checkpoint))
+        except FormatError as error:
+            raise FormatError(f"the data have changed since dataset() was called ({error.message})") from None
         started = 0
         for index, kept in enumerate(wanted):
             while started < len(wanted) and runner.in_flight < self.pipeline._settings.ahead:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +16,11 @@ import ray
 import torch
 
 from dali_lab import Pipeline, fn
+from dali_lab.executor import positions
+from dali_lab.executor.sources import opening as sources
 from dali_lab.interop.ray import executions
-from dali_lab.interop.ray.recipe import column_names
+from dali_lab.interop.ray.engines import Engine
+from dali_lab.interop.ray.recipe import column_names, recipe_of
 from dali_lab.model.errors import ArgumentError, FormatError, SampleError
 from dali_lab.plugin.pytorch import DALIGenericIterator
 from dali_lab.plugin.ray import DataConfig, LastBatchPolicy, RayError, dataset, iterator
@@ -225,8 +229,6 @@ def pipeline_of_numbers() -> Pipeline:
 
 
 def test_a_file_that_vanishes_names_node_and_file(pictures: list[str], tmp_path: Path) -> None:
-    import shutil
-
     files = [str(shutil.copy(path, tmp_path)) for path in pictures[:12]]
     pipeline = Pipeline(batch_size=4, num_threads=1, seed=1)
     with pipeline:
@@ -268,3 +270,37 @@ def test_tasks_of_an_execution_begin_at_once(make: Make, monkeypatch: pytest.Mon
     for _ in iterator(made):
         pass
     assert found == [(2, "InlineMetadataFetcher")]
+
+
+def test_data_are_opened_once_for_all_epochs(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening a store may list a million objects."""
+    opened: list[object] = []
+
+    def open_sources(*arguments: Any, **options: Any) -> Any:
+        opened.append(arguments)
+        return sources.open_sources(*arguments, **options)
+
+    monkeypatch.setattr(positions, "open_sources", open_sources)
+    made = dataset(make(), batches_per_block=2)
+    count = len(opened)
+    given = iterator(made)
+    for _ in range(3):
+        assert len(list(given)) == EPOCH
+    assert len(opened) == count
+
+
+def test_data_that_changed_before_a_process_opens_them(pictures: list[str], tmp_path: Path) -> None:
+    folder = tmp_path / "of one class"
+    folder.mkdir()
+    for path in pictures[:4]:
+        shutil.copy(path, folder)
+    pipeline = Pipeline(batch_size=2, num_threads=1, seed=1)
+    with pipeline:
+        pipeline.set_outputs(*fn.readers.file(file_root=str(tmp_path), name="Reader"))
+    recipe = recipe_of(pipeline)
+    checkpoint = recipe.positions().before(1).dumps()
+    (folder / Path(pictures[0]).name).unlink()
+    engine = Engine(recipe, 1)
+    with pytest.raises(FormatError, match=r"data have changed since dataset\(\).*that of 4 samples, and there are 3"):
+        next(engine.batches((1, checkpoint, [2])))
+    engine.pipeline.close()
