@@ -19,7 +19,7 @@ from playwright.sync_api import sync_playwright
 
 from dali_lab.gallery.samples import photographs
 from dali_lab.studio.document.starts import first_pipeline
-from dali_lab.studio.hosts.panel_app import AppServer
+from dali_lab.studio.hosts.app_server import AppServer
 from dali_lab.studio.session import Session
 
 SIZE = (1440, 900)

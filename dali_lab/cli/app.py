@@ -105,11 +105,11 @@ def _serve(options: argparse.Namespace, served: Callable[[], None]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        # The first preview is computed while the server is imported and the browser opens.
+        # The first preview is computed while the browser opens.
         session.warm()
         compiler = compile_in_background()
+        from dali_lab.studio.hosts.app_server import AppServer
         from dali_lab.studio.hosts.opening import opened_in_browser
-        from dali_lab.studio.hosts.panel_app import AppServer
 
         server = AppServer(session, options.host, options.port or 0, access=access)
         try:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from dali_lab.model.errors import DaliLabError
 
-STUDIO = ("panel", "anywidget", "ipywidgets", "cv2")
+STUDIO = ("tornado", "anywidget", "ipywidgets", "cv2")
 
 
 def installed(package: str) -> bool:

@@ -1,10 +1,11 @@
-/** The bundle: `mount` for any host, and the adapters of anywidget and Panel as its default export. */
+/** The bundle: `mount` for any host, the app's page, and the adapters of anywidget and Panel as its default export. */
 // Before all components: their style sheets build on these, in the order of the imports.
 import '@xyflow/react/dist/base.css';
 import './base.css';
 import { renderWidget, widgetTransport, type WidgetModel } from './hosts/anywidget';
 import { mount, type Handle, type MountOptions } from './hosts/mount';
-import { panelTransport, renderPanel, type PanelModel } from './hosts/panel';
+import { showPage } from './hosts/page';
+import { renderPanel, type PanelModel } from './hosts/panel';
 
 interface RenderContext {
   model: WidgetModel | PanelModel;
@@ -27,6 +28,6 @@ export { mountGallery } from './hosts/mountGallery';
 export { COMMANDS, execute } from './core/commands';
 export { setTranslator, type Translator } from './core/language';
 export type { Transport } from './core/protocol';
-export { mount, panelTransport, widgetTransport };
+export { mount, showPage, widgetTransport };
 export type { Handle, MountOptions };
 export default { render, DaliLabEditor: { render } };

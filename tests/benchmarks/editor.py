@@ -72,7 +72,7 @@ def in_the_browser() -> None:
     """From the pointer's move on a slider to the new picture at the last node, as the page has it."""
     from playwright.sync_api import sync_playwright
 
-    from dali_lab.studio.hosts.panel_app import AppServer
+    from dali_lab.studio.hosts.app_server import AppServer
 
     session = Session(first_pipeline(photographs()))
     session.warm()
@@ -175,7 +175,7 @@ def figures() -> None:
     """The four figures, on the Panel app in Chromium."""
     from playwright.sync_api import sync_playwright
 
-    from dali_lab.studio.hosts.panel_app import AppServer
+    from dali_lab.studio.hosts.app_server import AppServer
 
     session = Session(ten_nodes())
     server = AppServer(session, port=0)
@@ -281,7 +281,7 @@ def start_of_the_app(cold: bool) -> None:
 
     cache = tempfile.mkdtemp() if cold else None
     environment = {**os.environ, **({"XDG_CACHE_HOME": cache} if cache else {})}
-    for name in ("NUMBA_CACHE_DIR", "DALI_LAB_COMPILE"):  # as people start it
+    for name in ("NUMBA_CACHE_DIR", "DALI_LAB_COMPILE", "PYTHONDONTWRITEBYTECODE"):  # as people start it
         environment.pop(name, None)
     with sync_playwright() as driver:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]

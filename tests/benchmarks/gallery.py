@@ -57,8 +57,8 @@ def in_the_browser() -> None:
     """From the opening of the page to the pictures of the wall; from a key on a slider to the new picture."""
     from playwright.sync_api import sync_playwright
 
+    from dali_lab.studio.hosts.app_server import AppServer
     from dali_lab.studio.hosts.application import start_session
-    from dali_lab.studio.hosts.panel_app import AppServer
 
     session = start_session()
     server = AppServer(session, port=0)

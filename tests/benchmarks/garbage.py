@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
-import json
 import logging
 import os
 import statistics
@@ -24,12 +23,14 @@ from pathlib import Path
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from dali_lab.studio.hosts.panel_app import AppServer
+from dali_lab.studio.hosts.app_server import AppServer
+from dali_lab.studio.server.pages import EDITOR
+from dali_lab.studio.server.sockets import SOCKET
 from dali_lab.studio.session import Session
 from tests.benchmarks.memory import resident
 from tests.unit.studio.attacker import PATIENCE, Attacker
 from tests.unit.studio.conftest import Client
-from tests.unit.studio.flood import KINDS
+from tests.unit.studio.flood import KINDS, PING
 
 QUIET_SECONDS = 30.0
 PAUSE_SECONDS = 0.5
@@ -40,28 +41,23 @@ class Page:
 
     def __init__(self, attacker: Attacker, cookie: str) -> None:
         self._loop = asyncio.new_event_loop()
-        self._request = HTTPRequest(f"ws://127.0.0.1:{attacker.port}/ws", headers={"Cookie": cookie})
-        self._token = attacker.page_token(cookie)
+        self._request = HTTPRequest(f"ws://127.0.0.1:{attacker.port}{SOCKET}", headers={"Cookie": cookie})
         self._connection = self._loop.run_until_complete(self._connect())
 
     async def _connect(self) -> WebSocketClientConnection:
-        connection = await websocket_connect(self._request, subprotocols=["bokeh", self._token])
-        for _ in range(3):
-            await connection.read_message()
-        return connection
+        return await websocket_connect(self._request)
 
     def ask(self) -> None:
         """Send a message and wait for the answer."""
         self._loop.run_until_complete(asyncio.wait_for(self._asked(), PATIENCE))
 
     async def _asked(self) -> None:
-        for piece in (json.dumps({"msgid": "1", "msgtype": "SERVER-INFO-REQ"}), "{}", "{}"):
-            await self._connection.write_message(piece)
+        await self._connection.write_message(PING)
         while True:
-            piece = await self._connection.read_message()
-            if piece is None:
+            frame = await self._connection.read_message()
+            if frame is None:
                 raise SystemExit("the connection of the client that behaves was cut")
-            if isinstance(piece, str) and "SERVER-INFO-REPLY" in piece:
+            if b'"response"' in frame:
                 return
 
 
@@ -89,24 +85,23 @@ def report(minutes: float) -> str:
     logged: list[int] = []
     handler = logging.Handler()
     handler.emit = lambda record: logged.append(len(record.getMessage()))  # type: ignore[method-assign]
-    for name in ("", "bokeh"):  # which hands nothing on to the other
-        logging.getLogger(name).addHandler(handler)
+    logging.getLogger().addHandler(handler)
     session = Session(threads=1)
     server = AppServer(session)
     attacker, inside = Attacker(server), Client(session)
     cookie = attacker.cookie()
     page = Page(attacker, cookie)
     actions: dict[str, Callable[[], object]] = {
-        "a script by HTTP": lambda: attacker.ask("/static/js/bokeh.min.js", Cookie=cookie),
+        "a script by HTTP": lambda: attacker.ask(EDITOR, Cookie=cookie),
         "a message over a websocket": page.ask,
         "a request to the session": lambda: inside.call("ping"),
     }
     end = time.monotonic() + QUIET_SECONDS
     quiet = measured(actions, lambda: time.monotonic() < end)
-    command = [sys.executable, "-m", "tests.unit.studio.flood", f"ws://127.0.0.1:{server.port}/ws"]
+    command = [sys.executable, "-m", "tests.unit.studio.flood", f"ws://127.0.0.1:{server.port}{SOCKET}"]
     floods = [
         subprocess.Popen(
-            [*command, cookie, attacker.page_token(cookie), kind, str(60 * minutes)],
+            [*command, cookie, kind, str(60 * minutes)],
             cwd=Path(__file__).parents[2],
             stdout=subprocess.PIPE,
             text=True,

@@ -317,8 +317,8 @@ def main() -> int:
     from dali_lab.gallery.samples import photographs
     from dali_lab.studio.document.recovery import Recovery
     from dali_lab.studio.document.starts import first_pipeline
+    from dali_lab.studio.hosts.app_server import AppServer
     from dali_lab.studio.hosts.application import start_session
-    from dali_lab.studio.hosts.panel_app import AppServer
 
     wanted = " ".join(sys.argv[1:]).lower()
     rows: list[str] = []

@@ -66,7 +66,7 @@ def test_a_run_that_is_interrupted(module: str, graph: Path, tmp_path: Path) -> 
     _is_interrupted(module, tmp_path, "run", graph)
 
 
-@pytest.mark.parametrize("module", ["dali_lab.studio.session", "panel"])
+@pytest.mark.parametrize("module", ["dali_lab.studio.session", "tornado.web"])
 def test_an_app_that_is_interrupted(module: str, tmp_path: Path) -> None:
     _is_interrupted(module, tmp_path, "app", "--no-browser")
 

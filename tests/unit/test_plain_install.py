@@ -12,7 +12,19 @@ from dali_lab.model.extras import installed
 from tests.programs import run_python
 
 OF_EXTRAS = (
-    *("cv2", "imagecodecs", "nvidia", "matplotlib", "panel", "anywidget", "ipywidgets", "torch", "av", "skimage"),
+    *(
+        "cv2",
+        "imagecodecs",
+        "nvidia",
+        "matplotlib",
+        "panel",
+        "tornado",
+        "anywidget",
+        "ipywidgets",
+        "torch",
+        "av",
+        "skimage",
+    ),
     "ray",
 )
 
@@ -89,7 +101,7 @@ def test_plain_install_has_the_same_numbers_or_names_the_extra() -> None:
         ("the algorithm 'vng_ocv' takes cv2", "video"),
         ("it takes cv2", "video"),
         ("LZ4 takes imagecodecs", "images"),
-        ("the app takes panel", "studio"),
+        ("the app takes tornado", "studio"),
         ("building the gallery takes cv2", "studio"),
         ("dali_lab.show takes cv2", "studio"),
         ("a pipeline on Ray takes ray", "ray"),

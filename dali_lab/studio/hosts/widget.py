@@ -201,7 +201,7 @@ class Editor(anywidget.AnyWidget):
         """The editor as a part of a Panel page: the same session, carried by Panel itself."""
         from dali_lab.studio.panel_editor import DaliLabEditor
 
-        look = {"height": self.height, "theme": self.theme, "compact": True, "picture": self.picture}
+        look = {"height": self.height, "theme": self.theme, "picture": self.picture}
         return DaliLabEditor(self.session, sizing_mode="stretch_width", **look)
 
     def close(self) -> None:

@@ -7,12 +7,13 @@ import html
 import logging
 from collections.abc import Callable
 
-from bokeh.server.tornado import BokehTornado
 from tornado import httputil, web
 from tornado.routing import Router
 
 from dali_lab.studio.server.access import Access, host_names, split_host
 from dali_lab.studio.server.log import Kinds
+from dali_lab.studio.server.pages import PAGES
+from dali_lab.studio.server.sockets import SOCKET, Sockets
 
 LOG = logging.getLogger("dali_lab.app")
 ENTER = "/enter"
@@ -44,6 +45,8 @@ class Door(Router):
         What is behind the door.
     access
         The token and the cookie.
+    sockets
+        The websockets of the pages that are open.
     host, port
         Where the server listens.
 
@@ -53,9 +56,10 @@ class Door(Router):
         Called with each request that is let through.
     """
 
-    def __init__(self, application: BokehTornado, access: Access, host: str, port: int) -> None:
+    def __init__(self, application: web.Application, access: Access, sockets: Sockets, host: str, port: int) -> None:
         self.application = application
         self.access = access
+        self._sockets = sockets
         self.port = port
         self.names = host_names(host, access.names)
         self.proxies = [parts for name in access.names if (parts := split_host(name))]
@@ -79,7 +83,7 @@ class Door(Router):
             return self._handler(request, _Moved)
         if request.method not in ("GET", "HEAD", "OPTIONS"):
             return self._refuse(request, "There is nothing to send to.", ask=False)
-        if self._crowded(request):
+        if request.path in (*PAGES, SOCKET) and len(self._sockets.open) >= MOST_TABS:
             return self._refuse(request, "Too many pages are open: close some.", status=503, ask=False)
         self.on_admitted(request)
         return self.application.find_handler(request, **options)
@@ -134,12 +138,6 @@ class Door(Router):
         """Name of the cookie: browsers send a host's cookies to all of its ports, so that each has its own."""
         host = split_host(request.host)
         return f"dali-lab-{(host and host[1]) or self.port}"
-
-    def _crowded(self, request: httputil.HTTPServerRequest) -> bool:
-        pages = self.application.app_paths
-        if (request.path.rstrip("/") or "/") not in pages:
-            return False
-        return sum(len(self.application.get_sessions(page)) for page in pages) >= MOST_TABS
 
     def _refuse(
         self,
@@ -231,7 +229,7 @@ class _Enter(_Answer):
             secure=secure,
         )
         # No redirect: after a link from another site, browsers would follow it without the cookie.
-        page = path.rstrip("/") if path.rstrip("/") in door.application.app_paths else "/"
+        page = path.rstrip("/") if path.rstrip("/") in PAGES else "/"
         path = html.escape(f"{access.prefix}{page}", quote=True)
         head = f'<meta http-equiv="refresh" content="0;url={path}">'
         self.page(f'<p><a href="{path}">Open DALI Lab</a></p>', head)

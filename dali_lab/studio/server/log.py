@@ -14,7 +14,7 @@ SECONDS = 10.0
 LONGEST = 500
 """Characters of a line that a client's request made another library write."""
 _QUERY = re.compile(r"\?[^\s'\"]+")
-_LIBRARIES = ("asyncio", "bokeh", "panel", "tornado")
+_LIBRARIES = ("asyncio", "tornado")
 
 
 class Kinds:

@@ -30,14 +30,13 @@ def policy(nonce: str, host: str) -> str:
     return "; ".join(
         [
             "default-src 'none'",
-            # Panel imports the editor by an address of the page's own making; no text is evaluated.
-            f"script-src 'self' blob: 'nonce-{nonce}'",
-            # Bokeh and React Flow put style sheets and styles of elements into the page.
+            f"script-src 'self' 'nonce-{nonce}'",
+            # React Flow puts style sheets and styles of elements into the page.
             "style-src 'self' 'unsafe-inline'",
             "img-src 'self' data: blob:",
             "media-src data: blob:",
             "font-src 'self' data:",
-            f"connect-src 'self' blob: ws://{host} wss://{host}",
+            f"connect-src 'self' ws://{host} wss://{host}",
             "base-uri 'none'",
             "form-action 'self'",
             "frame-ancestors 'self'",

@@ -8,9 +8,6 @@ let listeners: Map<string, Listener>;
 let closed: number;
 let reconnects: number;
 let states: string[];
-let details: (string | undefined)[];
-/** Whether the app answers requests other than those of its socket. */
-let answers: boolean;
 
 const lose = (): void =>
   listeners.get('connection_lost')?.(null, {
@@ -24,10 +21,6 @@ beforeEach(() => {
   listeners = new Map();
   closed = reconnects = 0;
   states = [];
-  details = [];
-  answers = false;
-  vi.stubGlobal('location', { href: 'http://127.0.0.1/' });
-  vi.stubGlobal('fetch', () => (answers ? Promise.resolve() : Promise.reject(new TypeError())));
   const document = {
     on_event: (name: string, listener: Listener) => void listeners.set(name, listener),
     remove_on_event: (name: string) => void listeners.delete(name),
@@ -38,15 +31,11 @@ beforeEach(() => {
     off: () => undefined,
     document,
   };
-  panelTransport(model).onStatus((status, detail) => {
-    states.push(status);
-    details.push(detail);
-  });
+  panelTransport(model).onStatus((status) => states.push(status));
 });
 
 afterEach(() => {
   vi.useRealTimers();
-  vi.unstubAllGlobals();
 });
 
 it('connects again, and leaves a connection that is back alone', () => {
@@ -69,26 +58,10 @@ it('gives up a connection that opens and brings no document', () => {
   expect(reconnects).toBe(2);
 });
 
-it('tells of an app that answers and refuses the page, as one that was started again does', async () => {
-  const loseAgain = async (): Promise<void> => {
-    lose();
-    await vi.advanceTimersByTimeAsync(3_000);
-  };
-  for (let times = 0; times < 4; times++) await loseAgain();
-  expect(details.filter(Boolean)).toEqual([]);
-  answers = true;
-  await loseAgain();
-  await loseAgain();
-  expect(details.at(-1)).toContain('started again');
-  listeners.get('client_reconnected')?.(null);
-  await loseAgain();
-  expect(details.slice(-2)).toEqual([undefined, undefined]);
-});
-
 describe('packets', () => {
   type Receive = (packet: unknown) => void;
 
-  const connected = (pane: number): { sent: unknown[]; transport: PanelTransport; receive: Receive } => {
+  const connected = (): { sent: unknown[]; transport: PanelTransport; receive: Receive } => {
     const sent: unknown[] = [];
     let receive: Receive = () => undefined;
     const model: PanelModel = {
@@ -96,12 +69,12 @@ describe('packets', () => {
       on: (_, listener) => (receive = listener as Receive),
       off: () => undefined,
     };
-    return { sent, transport: panelTransport(model, pane), receive: (packet) => receive(packet) };
+    return { sent, transport: panelTransport(model), receive: (packet) => receive(packet) };
   };
   const request = (id: number): Message => ({ kind: 'request', id: String(id), method: 'ping', params: {} });
 
   it('puts messages of one moment together, up to sixteen', async () => {
-    const { sent, transport } = connected(1);
+    const { sent, transport } = connected();
     for (let id = 0; id < 18; id++) transport.send(request(id));
     await Promise.resolve();
     transport.send(request(18));
@@ -109,21 +82,20 @@ describe('packets', () => {
     const messages = sent.map((packet) => JSON.parse((packet as { messages: string }).messages) as Message[]);
     expect(messages.map(({ length }) => length)).toEqual([16, 2, 1]);
     expect(messages.flat()).toEqual(Array.from({ length: 19 }, (_, id) => request(id)));
-    expect(sent).toMatchObject([{ pane: 1 }, { pane: 1 }, { pane: 1 }]);
   });
 
   it('sends a request for a preview at once, with the edit before it', async () => {
-    const { sent, transport } = connected(0);
+    const { sent, transport } = connected();
     const preview: Message = { kind: 'request', id: '2', method: 'preview', params: {} };
     transport.send(request(1));
     transport.send(preview);
-    expect(sent).toEqual([{ pane: 0, messages: JSON.stringify([request(1), preview]) }]);
+    expect(sent).toEqual([{ messages: JSON.stringify([request(1), preview]) }]);
     await Promise.resolve();
     expect(sent).toHaveLength(1);
   });
 
-  it('gives each message its own buffers, and those of another pane to nobody', () => {
-    const { transport, receive } = connected(0);
+  it('gives each message its own buffers', () => {
+    const { transport, receive } = connected();
     const heard: [unknown, number[][]][] = [];
     transport.onMessage((message, buffers) =>
       heard.push([
@@ -135,9 +107,8 @@ describe('packets', () => {
       ]),
     );
     const bytes = Uint8Array.of(1, 2, 3, 4).buffer;
-    receive({ pane: 0, messages: '["a","b","c"]', sizes: [[1, 0, 2], [], [1]], bytes });
-    receive({ pane: 1, messages: '["d"]', sizes: [[]], bytes: null });
-    receive({ pane: 0, messages: '["e"]', sizes: [[0]], bytes: null });
+    receive({ messages: '["a","b","c"]', sizes: [[1, 0, 2], [], [1]], bytes });
+    receive({ messages: '["e"]', sizes: [[0]], bytes: null });
     expect(heard).toEqual([
       ['a', [[1], [], [2, 3]]],
       ['b', []],

@@ -1,8 +1,6 @@
 /** The Panel host: messages travel in packets, as JSON text with their bytes beside, which Bokeh sends as binary. */
 import type { Bytes, ConnectionStatus, Message, Transport } from '../core/protocol';
-import { t } from '../core/language';
-import { COMPACT, type MountOptions } from './mount';
-import { Panes } from './panes';
+import { COMPACT, mount, type Handle } from './mount';
 import { coverUntilAnswered } from './still';
 
 /** Bokeh's event about its socket; `timeout` is null where it does not reconnect by itself. */
@@ -29,15 +27,11 @@ export interface PanelModel {
   off(event: string, listener: (parameter: never) => void): void;
   document?: BokehDocument | null;
   theme?: unknown;
-  view?: unknown;
-  compact?: unknown;
   picture?: unknown;
 }
 
 /** Messages of the session that go together. */
 interface Packet {
-  /** The editor of the page that they are for. */
-  pane: number;
   /** A list as JSON. */
   messages: string;
   /** The sizes of each message's buffers, which lie one after the other in `bytes`. */
@@ -48,26 +42,18 @@ interface Packet {
 /** Most messages in a packet to the session. */
 const MOST_TOGETHER = 16;
 
-/** An app that was started again has other keys: it answers, and its socket refuses pages of the one before. */
-function strange(): string {
-  return t(
-    'DALI Lab was started again: open the address that it printed. Copy and paste takes what is here along.',
-  );
-}
-
 /** A transport that goes over another model from now on: Bokeh makes its models anew when a connection is back. */
 export interface PanelTransport extends Transport {
   moveTo(model: PanelModel): void;
 }
 
-export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
+export function panelTransport(first: PanelModel): PanelTransport {
   const listeners = new Set<(message: Message, buffers: Bytes[]) => void>();
   const watchers = new Set<(status: ConnectionStatus, detail?: string) => void>();
   const tell = (status: ConnectionStatus, detail?: string): void => {
     for (const watcher of [...watchers]) watcher(status, detail);
   };
   const receive = (packet: Packet): void => {
-    if (packet.pane !== pane) return;
     const bytes = packet.bytes ?? new ArrayBuffer(0);
     let at = 0;
     for (const [index, message] of (JSON.parse(packet.messages) as Message[]).entries()) {
@@ -81,22 +67,13 @@ export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
   /** Messages of one moment go together: an edit, and the preview of what it made, which goes before the page draws. */
   let waiting: Message[] = [];
   const flush = (): void => {
-    if (waiting.length > 0) model.send_msg({ pane, messages: JSON.stringify(waiting) });
+    if (waiting.length > 0) model.send_msg({ messages: JSON.stringify(waiting) });
     waiting = [];
   };
   let stuck: ReturnType<typeof setTimeout> | undefined;
-  /** Losses since there was a connection, and whether the app has answered in that time. */
-  let losses = 0;
-  let answered = false;
   // Bokeh reports the state of its socket by events of its document.
   const lost: BokehListener = (_, event) => {
-    losses += 1;
-    // Each failed attempt is reported as another loss.
-    tell('disconnected', answered && losses > 2 ? strange() : undefined);
-    fetch(location.href, { method: 'HEAD', cache: 'no-store' }).then(
-      () => (answered = losses > 0),
-      () => (answered = false),
-    );
+    tell('disconnected');
     if (event?.timeout == null) setTimeout(() => event?.reconnect?.(), RETRY_MS);
     clearTimeout(stuck);
     // A socket that opens, and whose first messages are lost, is no loss to Bokeh: closed, it is one.
@@ -105,8 +82,6 @@ export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
   };
   const back = (): void => {
     clearTimeout(stuck);
-    losses = 0;
-    answered = false;
     tell('connected');
   };
   let model = first;
@@ -155,11 +130,9 @@ export function panelTransport(first: PanelModel, pane = 0): PanelTransport {
 }
 
 interface Shown {
-  panes: Panes;
-  transports: PanelTransport[];
+  handle: Handle;
+  transport: PanelTransport;
   uncover: () => void;
-  view: unknown;
-  model: PanelModel;
 }
 
 const shownIn = new WeakMap<object, Shown>();
@@ -170,39 +143,28 @@ export function renderPanel(model: PanelModel, element: HTMLElement): void {
   // Panel calls again for the same element when it draws anew.
   const before = shownIn.get(element);
   element.style.cssText += 'width:100%;height:100%;';
-  const again = waiting.findIndex(({ view }) => view === model.view);
-  const [kept] = again >= 0 ? waiting.splice(again, 1) : [];
-  if (before !== kept) before?.panes.dispose();
+  const kept = waiting.shift();
+  if (before !== kept) before?.handle.dispose();
   const shown = kept ?? begin(model, element);
   if (kept) {
-    kept.model = model;
-    kept.panes.moveTo(element);
-    for (const transport of kept.transports) transport.moveTo(model);
+    kept.handle.moveTo(element);
+    kept.transport.moveTo(model);
   }
   shownIn.set(element, shown);
   model.on('remove', () => {
     shown.uncover();
-    if (shown.panes.editor.connection.state.get().status === 'connected') shown.panes.dispose();
+    if (shown.handle.editor.connection.state.get().status === 'connected') shown.handle.dispose();
     else waiting.push(shown);
   });
 }
 
 function begin(model: PanelModel, element: HTMLElement): Shown {
-  const panel = panelTransport(model);
-  const { transport, uncover } = coverUntilAnswered(element, model.picture, panel);
-  const theme = model.theme;
-  const compact = model.compact === true;
-  const options: MountOptions = {
-    theme: theme === 'light' || theme === 'dark' ? theme : 'auto',
-    view: model.view === 'gallery' ? 'gallery' : 'editor',
-    ...(compact ? COMPACT : {}),
+  const transport = panelTransport(model);
+  const covered = coverUntilAnswered(element, model.picture, transport);
+  const theme = model.theme === 'light' || model.theme === 'dark' ? model.theme : 'auto';
+  return {
+    handle: mount(element, covered.transport, { ...COMPACT, theme }),
+    transport,
+    uncover: covered.uncover,
   };
-  const second = (): Transport => {
-    const made = panelTransport(shown.model, 1);
-    shown.transports[1] = made;
-    return made;
-  };
-  const panes = new Panes(element, transport, options, compact ? undefined : second);
-  const shown: Shown = { panes, transports: [panel], uncover, view: model.view, model };
-  return shown;
 }

@@ -11,43 +11,31 @@ export class Panes {
   /** Whether the inspector of the first pane was open before the second came. */
   private inspected = false;
 
-  /** Without `transport` for it there is no second pane. */
   constructor(
     element: HTMLElement,
     transport: Transport,
     private readonly options: MountOptions,
-    private readonly secondTransport?: () => Transport,
+    private readonly secondTransport: () => Transport,
   ) {
     this.frame.style.cssText = 'display:flex;width:100%;height:100%;';
     element.append(this.frame);
     this.first = this.mount(transport, options).handle;
   }
 
-  get editor(): Editor {
+  private get editor(): Editor {
     return this.first.editor;
-  }
-
-  moveTo(element: HTMLElement): void {
-    element.append(this.frame);
-  }
-
-  dispose(): void {
-    this.closeSecond();
-    this.first.dispose();
-    this.frame.remove();
   }
 
   private mount(transport: Transport, options: MountOptions): { handle: Handle; pane: HTMLElement } {
     const pane = document.createElement('div');
     pane.style.cssText = 'flex:1 1 0;min-width:0;height:100%;';
     this.frame.append(pane);
-    const host = this.secondTransport ? { beside: () => this.toggle() } : {};
-    return { handle: mount(pane, transport, { ...options, host }), pane };
+    return { handle: mount(pane, transport, { ...options, host: { beside: () => this.toggle() } }), pane };
   }
 
   private toggle(): void {
     if (this.second) this.closeSecond();
-    else if (this.secondTransport) {
+    else {
       const { panels } = this.editor;
       this.inspected = panels.get().inspector;
       panels.patch({ inspector: false });

@@ -92,7 +92,7 @@ class App:
 @contextmanager
 def started(folder: Path) -> Iterator[App]:
     """The app on the sample photographs, as the first run in a folder shows it."""
-    from dali_lab.studio.hosts.panel_app import AppServer
+    from dali_lab.studio.hosts.app_server import AppServer
 
     with chdir(folder):
         session = start_session(recovery=Recovery(folder / "recovery"))
@@ -294,9 +294,8 @@ class Kept:
         page = self._tab.page
         page.set_viewport_size(WINDOW)
         page.mouse.move(0, 0)
-        before = page.get_by_test_id("dali-editor").or_(page.get_by_test_id("gallery")).first.element_handle()
-        page.evaluate(DRAW_ANEW)
-        before.wait_for_element_state("hidden")
+        page.evaluate("localStorage.clear()")
+        page.reload()
         return self._tab
 
     def drop(self) -> None:
@@ -304,12 +303,6 @@ class Kept:
         if self._tab is not None:
             self._tab.page.close()
         self._tab = None
-
-
-DRAW_ANEW = """() => {
-  localStorage.clear();
-  for (const view of Bokeh.index.query(({ model }) => model.esm !== undefined)) view.render_esm();
-}"""
 
 
 @contextmanager

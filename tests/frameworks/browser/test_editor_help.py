@@ -9,7 +9,7 @@ import pytest
 
 from dali_lab.model.documentation import operator_page
 from dali_lab.studio import catalogue
-from dali_lab.studio.server import routes
+from dali_lab.studio.server import pages as addresses
 from tests.frameworks.browser.conftest import Tab
 
 pytestmark = pytest.mark.own_app
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.own_app
 def pages(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder that the app looks for the documentation in."""
     folder = tmp_path_factory.mktemp("pages")
-    for module in (catalogue, routes):
+    for module in (catalogue, addresses):
         monkeypatch.setattr(module, "pages_folder", lambda: folder)
     return folder
 

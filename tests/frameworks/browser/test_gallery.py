@@ -21,7 +21,7 @@ from tests.frameworks.browser.lab import Lab, is_ours
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """One server for all of them; each test finds the first pipeline in it."""
-    from dali_lab.studio.hosts.panel_app import AppServer
+    from dali_lab.studio.hosts.app_server import AppServer
 
     place = tmp_path_factory.mktemp("app")
     session = Session(first_pipeline(photographs()), root=place)

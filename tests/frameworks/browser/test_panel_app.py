@@ -239,7 +239,7 @@ def test_a_connection_that_breaks_comes_back(browser: Any, app: App) -> None:
         else:
             sockets.append((page, page.connect_to_server()))
 
-    context.route_web_socket(re.compile("/ws"), connect)
+    context.route_web_socket(re.compile("/socket"), connect)
     tab = Tab(context.new_page())
     tab.page.goto(app.address)
     tab.ready()

@@ -22,7 +22,7 @@ from tests.frameworks.browser.conftest import PATIENCE, Tab
 from tests.servers.web import quiet_port
 
 if TYPE_CHECKING:
-    from dali_lab.studio.hosts.panel_app import AppServer
+    from dali_lab.studio.hosts.app_server import AppServer
 
 pytest.importorskip("jupyter_server_proxy", reason="jupyter-server-proxy is not installed")
 
@@ -68,7 +68,7 @@ def proxied(
     request: pytest.FixtureRequest, jupyter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Proxied]:
     """The app behind the Jupyter server; ``absolute`` leaves the path as it is."""
-    from dali_lab.studio.hosts.panel_app import AppServer
+    from dali_lab.studio.hosts.app_server import AppServer
 
     monkeypatch.chdir(tmp_path)
     session = start_session(recovery=Recovery(tmp_path / "recovery"))

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-if TYPE_CHECKING:
-    from dali_lab.studio.hosts.panel_app import AppServer
-    from dali_lab.studio.session import Session
+from dali_lab.studio.hosts.app_server import AppServer
+from dali_lab.studio.server.sockets import SOCKET
+from dali_lab.studio.session import Session
 
 PATIENCE = 120
 
 
 def serve(session: Session, **options: Any) -> AppServer:
-    """Start the app's server; Panel is imported then, and not where tests are collected."""
-    from dali_lab.studio.hosts.panel_app import AppServer
-
+    """Start the app's server."""
     return AppServer(session, **options)
 
 
@@ -61,20 +58,21 @@ class Attacker:
         """The cookie of somebody who has the token."""
         return self.ask(f"/?token={self.server.access.token}").cookie
 
-    def page_token(self, cookie: str, path: str = "/", **headers: str) -> str:
-        """The first message of the page to its websocket."""
-        found = re.search(r'"token":"([^"]+)"', self.ask(path, Cookie=cookie, **headers).text)
-        assert found is not None
-        return found[1]
+    def upgrade(self, cookie: str) -> bytes:
+        """The request that opens a websocket, for those who write the rest by hand."""
+        return (
+            f"GET {SOCKET} HTTP/1.1\r\nHost: localhost:{self.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\nCookie: {cookie}\r\n\r\n"
+        ).encode()
 
-    def websocket(self, page_token: str = "made.up", path: str = "/ws", **headers: str) -> int:
+    def websocket(self, path: str = SOCKET, **headers: str) -> int:
         """The status with which a websocket is answered; 101 where it opens."""
 
         async def connect() -> int:
             url = f"ws://127.0.0.1:{self.port}{path}"
             request = HTTPRequest(url, headers={name.replace("_", "-"): text for name, text in headers.items()})
             try:
-                connection = await websocket_connect(request, subprotocols=["bokeh", page_token])
+                connection = await websocket_connect(request)
             except HTTPClientError as error:
                 return error.code
             connection.close()

@@ -1,6 +1,6 @@
 """Sends garbage over a websocket as fast as it is taken, and connects again where it is cut; for test_limits.
 
-``python -m tests.unit.studio.flood URL COOKIE PAGE_TOKEN KIND SECONDS``
+``python -m tests.unit.studio.flood URL COOKIE KIND SECONDS``
 """
 
 from __future__ import annotations
@@ -14,25 +14,24 @@ import time
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
-HEADER = json.dumps({"msgid": "1", "msgtype": "PATCH-DOC"})
-ENDLESS = json.dumps({"msgid": "1", "msgtype": "PATCH-DOC", "num_buffers": 1 << 30})
-EVENT = {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": None}
+PING = json.dumps({"pane": 0, "message": {"kind": "request", "id": "flood-1", "method": "ping", "params": {}}})
 KINDS: dict[str, list[str | bytes]] = {
-    "messages": [HEADER, "{}", json.dumps({"events": [EVENT]})],
+    "messages": [PING],
     "noise": [os.urandom(1000)],
-    "large": [HEADER, "{}", "x" * (1 << 20)],
-    "endless": [ENDLESS, "{}", '{"events": []}', *(['{"id": "a"}', bytes(1 << 20)] * 200)],
+    "large": [json.dumps({"pane": 0, "message": "x" * (1 << 20)})],
+    "panes": [json.dumps({"pane": pane, "message": None}) for pane in (1, 2, -1, None, [], 1e300)],
+    "deep": ["[" * 100_000],
 }
 
 
-async def flood(url: str, cookie: str, token: str, kind: str, seconds: float) -> int:
+async def flood(url: str, cookie: str, kind: str, seconds: float) -> int:
     """Send for so many seconds; the number of pieces that were taken."""
     sent, began, connection = 0, time.monotonic(), None
     while time.monotonic() - began < seconds:
         try:
             if connection is None:
                 request = HTTPRequest(url, headers={"Cookie": cookie})
-                connection = await websocket_connect(request, subprotocols=["bokeh", token])
+                connection = await websocket_connect(request)
             for piece in KINDS[kind]:
                 await asyncio.wait_for(connection.write_message(piece, isinstance(piece, bytes)), 1)
                 sent += 1
@@ -45,7 +44,7 @@ async def flood(url: str, cookie: str, token: str, kind: str, seconds: float) ->
 
 
 if __name__ == "__main__":
-    url, cookie, token, kind, seconds = sys.argv[1:]
-    sys.stdout.write(f"{asyncio.run(flood(url, cookie, token, kind, float(seconds)))}\n")
+    url, cookie, kind, seconds = sys.argv[1:]
+    sys.stdout.write(f"{asyncio.run(flood(url, cookie, kind, float(seconds)))}\n")
     sys.stdout.flush()
     os._exit(0)

@@ -15,7 +15,6 @@ from dali_lab.studio.document.recovery import Recovery
 from dali_lab.studio.document.starts import first_pipeline
 from dali_lab.studio.document.validation import check
 from dali_lab.studio.hosts.application import start_session
-from dali_lab.studio.session import Session
 
 
 def test_sample_photographs_are_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,38 +80,25 @@ def test_catalogue_is_whole() -> None:
 def test_server_says_when_it_cannot_listen() -> None:
     import socket
 
-    from dali_lab.studio.hosts import panel_app
+    from dali_lab.studio.hosts import app_server
 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(DaliLabError, match=f"cannot listen on 127.0.0.1, port {port}"):
-            panel_app.listening("127.0.0.1", port)
+            app_server.listening("127.0.0.1", port)
 
 
 def test_a_usual_port_that_is_taken_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
-    from dali_lab.studio.hosts import panel_app
+    from dali_lab.studio.hosts import app_server
 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        monkeypatch.setattr(panel_app, "DEFAULT_PORT", taken.getsockname()[1])
-        (found,) = panel_app.listening("127.0.0.1", 0)
+        monkeypatch.setattr(app_server, "DEFAULT_PORT", taken.getsockname()[1])
+        (found,) = app_server.listening("127.0.0.1", 0)
         with found:
             assert found.getsockname()[1] != taken.getsockname()[1]
-
-
-def test_a_page_that_a_late_websocket_makes_anew_asks_nobody_else_for_styles() -> None:
-    from panel.io.application import build_applications
-
-    from dali_lab.studio.hosts.panel_app import page
-
-    session = Session()
-    try:
-        pages = build_applications({"/": page(session, "DALI Lab")}, title="DALI Lab", location=False)
-        assert "cdn.holoviz.org" not in str(pages["/"].create_document().to_json())
-    finally:
-        session.close()

@@ -8,11 +8,9 @@ import re
 import socket
 import ssl
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,20 +18,18 @@ from dali_lab.cli.app import password_in
 from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.bundle import BUNDLE
 from dali_lab.studio.catalogue import catalogue
+from dali_lab.studio.hosts.app_server import AppServer
 from dali_lab.studio.server import http as server_http
 from dali_lab.studio.server.access import Access, host_names, split_host
 from dali_lab.studio.server.log import Kinds, LibraryLog
-from dali_lab.studio.server.routes import EDITOR
+from dali_lab.studio.server.pages import EDITOR
+from dali_lab.studio.server.sockets import SOCKET, EditorSocket
 from dali_lab.studio.session import Session
 from tests.proxy import Proxy
 from tests.together import with_each
 from tests.unit.studio.attacker import PATIENCE, Attacker, serve
 
-if TYPE_CHECKING:
-    from dali_lab.studio.hosts.panel_app import AppServer
-
 pytestmark = pytest.mark.skipif(not BUNDLE.is_file(), reason="the editor is not built: run 'jlpm build' in extension/")
-BUNDLE_PATH = f"{EDITOR}editor.js"
 
 
 @pytest.fixture(scope="module")
@@ -57,16 +53,15 @@ def attacker(server: AppServer) -> Attacker:
 
 @with_each(
     "path",
-    ["/", "/gallery", "/autoload.js", "/gallery/autoload.js", "/metadata", "/gallery/metadata", "/favicon.ico",
-     "/static/js/bokeh.min.js", "/static/extensions/panel/panel.min.js", BUNDLE_PATH, "/nothing", "//", "/ws",
-     "/gallery/ws", "/static/../../etc/passwd"],
+    ["/", "/gallery", "/metadata", "/favicon.ico", EDITOR, "/documentation/", "/nothing", "//", SOCKET,
+     "/static/../../etc/passwd"],
 )  # fmt: skip
 @with_each("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
 def test_nothing_answers_without_the_token(attacker: Attacker, path: str, method: str) -> None:
     answer = attacker.ask(path, method)
     assert answer.status == 403
     assert "Set-Cookie" not in answer.headers
-    assert "Bokeh" not in answer.text
+    assert "showPage" not in answer.text
     assert "dali-lab app" in answer.text or not answer.text, "it says where the token is"
 
 
@@ -92,7 +87,7 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(attacker: Attacker) -
     assert page.status == 200
     assert "<title>DALI Lab</title>" in page.text
     assert answer.cookie.partition("=")[2] not in page.text, "scripts cannot read the cookie"
-    assert attacker.ask(BUNDLE_PATH, Cookie=answer.cookie).status == 200
+    assert attacker.ask(EDITOR, Cookie=answer.cookie).status == 200
 
 
 @pytest.mark.parametrize("token", ["", "x", "old-token-of-an-earlier-start", "ü" * 32, "a" * 5000])
@@ -114,7 +109,7 @@ def test_the_token_is_in_no_log(
     token = attacker.server.access.token
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     with caplog.at_level(logging.DEBUG):
-        for path in ("/", "/ws", "/static/%00"):
+        for path in ("/", SOCKET, "/static/%00"):
             attacker.ask(f"{path}?token={token}{part}")
             attacker.ask(f"{path}?token={token}{part}", "PUT")
             attacker.ask(f"{path}?token={token}{part}", Host="evil.example")
@@ -171,30 +166,25 @@ def test_a_cookie_of_another_port_is_refused(attacker: Attacker, session: Sessio
 
 def test_the_websocket_opens_for_the_page_alone(attacker: Attacker) -> None:
     cookie = attacker.cookie()
-    token = attacker.page_token(cookie)
     own = attacker.server.url.rstrip("/")
-    assert attacker.websocket(token) == 403, "without the cookie"
-    assert attacker.websocket(token, Cookie="dali-lab-5080=made-up") == 403
-    assert attacker.websocket(token, Cookie=cookie, Origin="http://evil.example") == 403
-    assert attacker.websocket(token, Cookie=cookie, Origin="http://127.0.0.1:1") == 403, "another port's page"
-    assert attacker.websocket(token, Cookie=cookie, Origin="null") == 403
-    assert attacker.websocket(token, Cookie=cookie, Host="evil.example") == 403
-    assert attacker.websocket(token, Cookie=cookie, Origin=own) == 101
+    assert attacker.websocket() == 403, "without the cookie"
+    assert attacker.websocket(Cookie="dali-lab-5080=made-up") == 403
+    assert attacker.websocket(Cookie=cookie, Origin="http://evil.example") == 403
+    assert attacker.websocket(Cookie=cookie, Origin="http://127.0.0.1:1") == 403, "another port's page"
+    assert attacker.websocket(Cookie=cookie, Origin="null") == 403
+    assert attacker.websocket(Cookie=cookie, Host="evil.example") == 403
+    assert attacker.websocket(Cookie=cookie, Origin=own) == 101
 
 
-def test_frames_of_a_message_do_not_wait_for_each_other(attacker: Attacker, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dali_lab.studio.server.pace import PacedHandler  # as with Panel, importing it takes long
+def test_frames_do_not_wait_for_each_other(attacker: Attacker, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin, without_delay = EditorSocket.open, []
 
-    begin, without_delay = PacedHandler.open, []
-
-    def begun(handler: PacedHandler) -> None:
+    def begun(handler: EditorSocket) -> None:
         begin(handler)
         without_delay.append(handler.ws_connection.stream.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
 
-    monkeypatch.setattr(PacedHandler, "open", begun)
-    cookie = attacker.cookie()
-    token = attacker.page_token(cookie)
-    assert attacker.websocket(token, Cookie=cookie, Origin=attacker.server.url.rstrip("/")) == 101
+    monkeypatch.setattr(EditorSocket, "open", begun)
+    assert attacker.websocket(Cookie=attacker.cookie(), Origin=attacker.server.url.rstrip("/")) == 101
     assert all(without_delay)
     assert len(without_delay) == 1
 
@@ -212,40 +202,21 @@ def test_foreign_hosts_and_origins_are_refused(attacker: Attacker) -> None:
     assert attacker.ask("/", Cookie=tunnel, Host="localhost:9000", Origin="http://localhost:9000").status == 200
     for origin in ("http://evil.example", f"http://localhost:{port + 1}", "null", "file://", "http://[", ""):
         assert attacker.ask("/", Cookie=cookie, Origin=origin).status == 403
-    assert attacker.ask(BUNDLE_PATH, Cookie=cookie, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="cors").status == 403
+    assert attacker.ask(EDITOR, Cookie=cookie, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="cors").status == 403
     assert attacker.ask("/", Cookie=cookie, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate").status == 200
 
 
 @pytest.mark.parametrize(
     "path",
-    ["/static/../../../../etc/passwd", "/static/%2e%2e/%2e%2e/etc/passwd", "/static/js/..%2f..%2f..%2fetc%2fpasswd",
-     "/static//etc/passwd", "/static/%00", "/static/js/%00/bokeh.min.js", "/static/extensions/panel/../../../x",
-     "/components/os/environ/x", "/components/dali_lab.studio.panel_editor/Path/x",
-     BUNDLE_PATH.replace("static/editor.js", "%2e%2e/session.py"),
-     BUNDLE_PATH.replace("_bundle_path/static/editor.js", "__class__/x"), "/?bokeh-session-id=made-up"],
+    ["/static/../../../../etc/passwd", "/static/%2e%2e/%2e%2e/etc/passwd", "/static/..%2f..%2f..%2fetc%2fpasswd",
+     "/static//etc/passwd", "/static/%00", "/static/editor.js/../x", "/static/../x.py", "/static/%2e%2e/session.py",
+     "/static/editor.licences.txt", "/static/", "/static", "/static/editor.jsx", "/documentation/../../secret"],
 )  # fmt: skip
 def test_files_beside_the_pages_are_not_served(attacker: Attacker, path: str) -> None:
     """Not even to who has the cookie."""
     answer = attacker.ask(path, Cookie=attacker.cookie())
     assert answer.status in (400, 403, 404)
     assert "root:" not in answer.text and "import" not in answer.text
-
-
-@pytest.mark.parametrize(
-    "path", ["/metadata", "/gallery/metadata", "/autoload.js?bokeh-autoload-element=x", f"{EDITOR}editor.css", EDITOR]
-)
-def test_the_app_has_no_other_addresses(attacker: Attacker, path: str) -> None:
-    assert attacker.ask(path, Cookie=attacker.cookie()).status == 404
-
-
-def test_no_address_imports_a_module(attacker: Attacker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Panel's route of components imports whatever module it names."""
-    (tmp_path / "door_address.py").write_text("class Component:\n    _css = 'x'\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    cookie = attacker.cookie()
-    for path in ("/components/door_address/Component/_css/x", "/components/door_address.x/a/b/c"):
-        assert attacker.ask(path, Cookie=cookie).status == 404
-    assert "door_address" not in sys.modules
 
 
 @pytest.mark.parametrize("path", ["//evil.example", "/\\evil.example", "/%5cevil.example", '/"><script>', "/nothing"])
@@ -333,7 +304,7 @@ def test_pages_have_a_number(attacker: Attacker, monkeypatch: pytest.MonkeyPatch
     cookie = attacker.cookie()
     monkeypatch.setattr("dali_lab.studio.server.door.MOST_TABS", 0)
     assert attacker.ask("/", Cookie=cookie).status == 503
-    assert attacker.ask(BUNDLE_PATH, Cookie=cookie).status == 200, "open pages go on"
+    assert attacker.ask(EDITOR, Cookie=cookie).status == 200, "open pages go on"
 
 
 def test_thousands_of_connections_leave_the_others_alone(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,11 +349,7 @@ def test_garbage_ends_its_own_connection(attacker: Attacker, garbage: bytes) -> 
 def test_a_message_of_a_gigabyte_ends_its_connection_unread(attacker: Attacker) -> None:
     cookie = attacker.cookie()
     with socket.create_connection(("127.0.0.1", attacker.server.port), timeout=PATIENCE) as connection:
-        connection.sendall(
-            f"GET /ws HTTP/1.1\r\nHost: localhost:{attacker.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\nCookie: {cookie}\r\n"
-            f"Sec-WebSocket-Protocol: bokeh, {attacker.page_token(cookie)}\r\n\r\n".encode()
-        )
+        connection.sendall(attacker.upgrade(cookie))
         assert connection.recv(4096).startswith(b"HTTP/1.1 101")
         connection.sendall(b"\x82\xff" + (1 << 30).to_bytes(8, "big") + b"mask" + b"x" * 1000)
         last = time.monotonic() + PATIENCE
@@ -414,17 +381,16 @@ def test_behind_a_proxy_with_a_prefix(session: Session, strips: bool, host: str 
         browser["Cookie"] = entered.cookie
         assert "<title>DALI Lab</title>" in outside.ask("/user/me/dali/", **browser).text
         assert outside.ask("/user/me/dali/gallery", **browser).status == 200
-        assert outside.ask("/user/me/dali" + BUNDLE_PATH, **browser).status == 200
+        assert outside.ask("/user/me/dali" + EDITOR, **browser).status == 200
         if not strips:
             assert outside.ask("/user/me/dali", **browser).headers["Location"] == "/user/me/dali/"
             stranger = outside.ask("/user/me/dali", Host=browser["Host"])
             assert stranger.status == 403 and 'content="0;url=/user/me/dali/"' in stranger.text
-        token = outside.page_token(entered.cookie, "/user/me/dali/", Host=browser["Host"])
         own = f"http://hub.example:{proxy.port}"
-        place = "/user/me/dali/ws"
-        assert outside.websocket(token, place, **browser, Origin=own) == 101
-        assert outside.websocket(token, place, **browser, Origin="http://evil.example") == 403
-        assert outside.websocket(token, place, Host=browser["Host"], Origin=own) == 403
+        place = "/user/me/dali" + SOCKET
+        assert outside.websocket(place, **browser, Origin=own) == 101
+        assert outside.websocket(place, **browser, Origin="http://evil.example") == 403
+        assert outside.websocket(place, Host=browser["Host"], Origin=own) == 403
     finally:
         proxy.close()
         server.close()
