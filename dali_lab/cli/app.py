@@ -105,9 +105,6 @@ def _serve(options: argparse.Namespace, served: Callable[[], None]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        # The first preview is computed while the browser opens.
-        session.warm()
-        compiler = compile_in_background()
         from dali_lab.studio.hosts.app_server import AppServer
         from dali_lab.studio.hosts.opening import opened_in_browser
 
@@ -119,8 +116,11 @@ def _serve(options: argparse.Namespace, served: Callable[[], None]) -> int:
                 _print_address(server.port, access)
             shown = None if options.no_browser else server.address
             gc.freeze()  # a search through all that is imported by now would hold up a slider by 0.1 s
-            served()
             with opened_in_browser(shown), contextlib.suppress(KeyboardInterrupt):
+                # The first preview is computed while the browser opens, and kernels are compiled after it.
+                session.warm()
+                compiler = compile_in_background()
+                served()
                 threading.Event().wait()
         finally:
             _leave_soon(session)

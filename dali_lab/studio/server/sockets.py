@@ -118,7 +118,7 @@ class EditorSocket(WebSocketHandler):
         try:
             await self.write_message(frame, binary=True)
         except StreamBufferFullError:  # the client does not read, and would not read a farewell
-            if self.ws_connection is not None:
+            if self.ws_connection is not None and self.ws_connection.stream is not None:
                 self.ws_connection.stream.close()
         except WebSocketClosedError:
             pass
