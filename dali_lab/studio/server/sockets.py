@@ -15,6 +15,8 @@ from dali_lab.studio.server.pace import OPENING, PIECE, Pace
 from dali_lab.studio.session import Session
 
 SOCKET = "/socket"
+_LONGEST_OPENING = 2.0
+"""Seconds that somebody waits where another client opens one after the other."""
 
 
 class Sockets:
@@ -42,6 +44,7 @@ class Sockets:
         """Close all, on the server's thread."""
         for each in list(self.open):
             each.close(1001)
+            each.on_close()
 
 
 class EditorSocket(WebSocketHandler):
@@ -66,7 +69,7 @@ class EditorSocket(WebSocketHandler):
 
     async def get(self, *args: str, **named: str) -> None:
         """Open the connection, after a while where many are opened."""
-        await asyncio.sleep(self._sockets.opening.delay(OPENING * PIECE))
+        await asyncio.sleep(min(self._sockets.opening.delay(OPENING * PIECE), _LONGEST_OPENING))
         await super().get(*args, **named)
 
     def open(self, *args: str, **named: str) -> None:
@@ -83,7 +86,7 @@ class EditorSocket(WebSocketHandler):
             await asyncio.sleep(delay)
 
     def on_close(self) -> None:
-        """Leave the sessions."""
+        """Leave the sessions; can be called again."""
         self._closed = True
         self._sockets.open.discard(self)
         for session, port in self._panes:
@@ -97,14 +100,15 @@ class EditorSocket(WebSocketHandler):
         try:
             content = json.loads(packet)
             pane, message = content["pane"], content["message"]
+            if pane not in (0, 1):
+                raise ValueError(f"there is no pane {pane}")
         except (KeyError, TypeError, ValueError, RecursionError):
             self.close(1003, "no message")
             return
-        if pane == 1 == len(self._panes):
+        if pane and len(self._panes) == 1:
             self._show(self._sockets.session.beside())
-        if pane in range(len(self._panes)):
-            session, port = self._panes[pane]
-            session.receive(port, message, len(packet))
+        session, port = self._panes[1 if pane else 0]
+        session.receive(port, message, len(packet))
 
     def _deliver(self, message: dict[str, Any], buffers: list[bytes], pane: int) -> None:
         """Send a message to the page, from any thread."""

@@ -3,6 +3,7 @@ import { nextProblem } from '../core/navigation';
 import { transfers } from '../core/placement';
 import { gpuMemoryFigure, secondsLeft } from '../core/runs';
 import { formatBytes, formatTime, formatValue, timeLeft } from '../core/values';
+import { ConnectionAlarm } from './ConnectionAlarm';
 import { useEditor, useHint, useLasting, useValue } from './context';
 import { Icon } from './icons';
 import { t, tn } from '../core/language';
@@ -12,7 +13,7 @@ import './StatusLine.css';
 export function StatusLine() {
   const editor = useEditor();
   const info = useValue(editor.session);
-  const connection = useValue(editor.connection.state);
+  const { status, silent } = useValue(editor.connection.state);
   const pending = useLasting(useValue(editor.sync.pending));
   const preview = useValue(editor.previews.status);
   const pipeline = useValue(editor.document, (document) => document.pipeline);
@@ -30,28 +31,14 @@ export function StatusLine() {
   const warnings = problems.filter(({ severity }) => severity === 'warning').length;
   const keys = useHint('next-problem');
   const gpuMemory = gpuMemoryFigure(last);
-  const connected = connection.status === 'connected';
+  const connected = status === 'connected';
   const graph = useValue(editor.document);
   useValue(editor.previews.version);
   const moved = transfers(graph, ({ node, output }) => editor.previews.result(node)?.outputs[output]);
   return (
     <div className="status line muted" data-testid="status">
-      {!connected ? (
-        <span className="status-alarm" role="status">
-          <Icon name="warning" size={12} />
-          {connection.status === 'connecting'
-            ? t('Connecting…')
-            : (connection.detail ??
-              t('The session cannot be reached. Your edits are kept and sent when it is back.'))}
-        </span>
-      ) : connection.silent ? (
-        <span className="status-alarm" role="status">
-          <Icon name="warning" size={12} />
-          {t('The session does not answer; it may be busy. Your edits are kept.')}
-        </span>
-      ) : (
-        <span title={t('Where previews run')}>{info.device || t('connected')}</span>
-      )}
+      <ConnectionAlarm connection={editor.connection} />
+      {connected && !silent && <span title={t('Where previews run')}>{info.device || t('connected')}</span>}
       {pending && connected && <span className="muted">{t('sending…')}</span>}
       <span>{t('batch of %1', formatValue(pipeline['batch_size']))}</span>
       <span>

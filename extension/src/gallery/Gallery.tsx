@@ -1,5 +1,6 @@
 /** The whole gallery: its bar, and the wall, an entry, a comparison or a surprise under it. */
 import { useEffect, useRef, type KeyboardEvent } from 'react';
+import { ConnectionLine } from '../canvas/ConnectionAlarm';
 import { useValue } from '../canvas/context';
 import { Icon } from '../canvas/icons';
 import { CompareView } from './CompareView';
@@ -51,6 +52,7 @@ export function Gallery({ model }: { model: GalleryModel }) {
         {place.page === 'entry' && <EntryView key={place.name} name={place.name} />}
         {place.page === 'compare' && <CompareView />}
         {place.page === 'surprise' && <SurpriseView />}
+        <ConnectionLine connection={model.host.connection} />
       </div>
     </GalleryContext.Provider>
   );

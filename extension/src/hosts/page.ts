@@ -12,7 +12,9 @@ interface Head {
   message: Message;
 }
 
-const RETRY_MS = 1000;
+/** Time before the first attempt to connect again, and the longest before a later one. */
+const RETRY_MS = 500;
+const LONGEST_RETRY_MS = 5000;
 
 /** An app that was started again has other keys: it answers, and refuses pages of the one before. */
 function strange(): string {
@@ -40,6 +42,7 @@ export class PageSocket {
   private socket!: WebSocket;
   private status: ConnectionStatus = 'connecting';
   private detail: string | undefined;
+  private retry = RETRY_MS;
   private readonly listeners = new Set<(head: Head, buffers: Bytes[]) => void>();
   private readonly watchers = new Set<(status: ConnectionStatus, detail?: string) => void>();
 
@@ -75,7 +78,10 @@ export class PageSocket {
   private connect(): void {
     const socket = new WebSocket(this.url);
     socket.binaryType = 'arraybuffer';
-    socket.onopen = () => this.tell('connected');
+    socket.onopen = () => {
+      this.retry = RETRY_MS;
+      this.tell('connected');
+    };
     socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
       const { buffers, ...head } = unpack(data);
       for (const listener of [...this.listeners]) listener(head, buffers);
@@ -86,7 +92,8 @@ export class PageSocket {
         ({ status }) => this.tell('disconnected', status === 403 ? strange() : undefined),
         () => this.tell('disconnected'),
       );
-      setTimeout(() => this.connect(), RETRY_MS);
+      setTimeout(() => this.connect(), this.retry);
+      this.retry = Math.min(2 * this.retry, LONGEST_RETRY_MS);
     };
     this.socket = socket;
   }

@@ -19,7 +19,7 @@ KINDS: dict[str, list[str | bytes]] = {
     "messages": [PING],
     "noise": [os.urandom(1000)],
     "large": [json.dumps({"pane": 0, "message": "x" * (1 << 20)})],
-    "panes": [json.dumps({"pane": pane, "message": None}) for pane in (1, 2, -1, None, [], 1e300)],
+    "panes": [json.dumps({"pane": pane, "message": None}) for pane in (0.0, True, 1, 2, -1, None, [], 1e300)],
     "deep": ["[" * 100_000],
 }
 
