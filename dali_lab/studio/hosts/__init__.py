@@ -1,1 +1,1 @@
-"""Hosts that show the editor: the Panel app, the notebook widget, JupyterLab; and batches shown in a cell."""
+"""Hosts that show the editor: the app, the notebook widget, Panel pages, JupyterLab; and batches shown in a cell."""
