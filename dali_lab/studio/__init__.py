@@ -1,1 +1,1 @@
-"""The studio: the session that an editor talks to, and the hosts that carry it (the app, the notebook widget, a Panel page)."""
+"""The studio: the session that an editor talks to, and the hosts that carry it (app, notebook widget, Panel page)."""
