@@ -5,10 +5,11 @@ import './FileName.css';
 const END = 8;
 
 export function FileName({ name }: { name: string }) {
+  const letters = [...name];
   return (
     <span className="file-name">
-      <span className="ellipsis">{name.slice(0, -END)}</span>
-      <span>{name.slice(-END)}</span>
+      <span className="ellipsis">{letters.slice(0, -END).join('')}</span>
+      <span>{letters.slice(-END).join('')}</span>
     </span>
   );
 }

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
 from dali_lab.gallery.samples import photographs
-from tests.frameworks.browser.conftest import Tab
+from dali_lab.studio.document.starts import first_pipeline
+from tests.frameworks.browser.conftest import App, Tab
 from tests.frameworks.browser.test_panel_app import node_names
 
 
@@ -22,6 +28,23 @@ def test_samples_are_found_in_the_dataset_and_pinned(tab: Tab) -> None:
     tab.wait(lambda: "hubble_deep_field.jpg" in first.text_content(), "the chosen samples are not shown")
     page.get_by_test_id("unpin").click()
     tab.wait(lambda: "chelsea.jpg" in first.text_content(), "the samples do not come in turn again")
+
+
+@pytest.mark.own_app
+def test_a_damaged_picture_is_found_by_its_whole_name(tab: Tab, app: App, tmp_path: Path) -> None:
+    folder = tmp_path / "mine" / "cats"
+    folder.mkdir(parents=True)
+    Image.effect_noise((90, 60), 50).convert("RGB").save(folder / "all of it.jpg")
+    picture = (folder / "all of it.jpg").read_bytes()
+    (folder / "cut off.jpg").write_bytes(picture[: len(picture) // 2])
+    tab.show(app, first_pipeline(folder.parent))
+    tab.page.locator('[data-command="dataset"]').click()
+    dialog = tab.dialog("dataset")
+    dialog.get_by_label("Damaged only").check()
+    name = dialog.locator(".dataset-tile.damaged .file-name")
+    name.wait_for()
+    assert name.inner_text().replace("\n", "") == "cut off.jpg"
+    assert "Truncated JPEG" in dialog.locator(".dataset-tile.damaged").inner_text()
 
 
 def test_a_probe_says_whether_augmentations_help(tab: Tab) -> None:
