@@ -12,6 +12,7 @@ import msgspec
 
 from dali_lab.executor.failures import Cancelled
 from dali_lab.model.errors import DaliLabError
+from dali_lab.model.short_text import printable
 from dali_lab.studio.consent import Consents
 from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.preview.delivery import DeliveredResults
@@ -25,6 +26,7 @@ MOST_HELD = 1000
 """Messages of a connection that are held; further ones are refused."""
 MOST_HELD_BYTES = 64 << 20
 """Bytes of them."""
+_LONGEST_NAME = 200
 _MOST_EDITORS = 32
 _MOST_UNWANTED = 64
 
@@ -238,6 +240,9 @@ def _session_error(error: BaseException) -> SessionError:
     if isinstance(error, msgspec.ValidationError):
         text, _, path = str(error).partition(" - at `$")
         return SessionError(f"This request cannot be understood: {path.strip('.`') or 'it'}: {text}", code="failed")
+    if isinstance(error, OSError) and error.strerror:
+        named = "" if error.filename is None else f"{printable(str(error.filename), _LONGEST_NAME)}: "
+        return SessionError(f"{named}{error.strerror}", code="failed")
     if isinstance(error, (KeyError, TypeError, ValueError, AttributeError)):
         return SessionError(f"This request cannot be understood: {type(error).__name__}: {error}", code="failed")
     return SessionError(f"{type(error).__name__}: {error}", code="failed")

@@ -221,6 +221,13 @@ def test_requests_that_wait_for_previews_have_a_size(session: Session, monkeypat
     assert "result" in client.response("client-30"), "a large one alone is taken"
 
 
+def test_an_error_of_the_system_is_told_in_few_words(session: Session) -> None:
+    client = Client(session)
+    name = client.send("list_pipelines", path="x" * 5000)
+    said = client.response(name)["error"]["message"]
+    assert said.endswith("…: File name too long") and len(said) < 250
+
+
 CONNECT = """
 import resource, socket, sys
 port, count = map(int, sys.argv[1:])
