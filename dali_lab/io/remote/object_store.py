@@ -11,6 +11,7 @@ from threading import Semaphore
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from dali_lab.io.remote.any_store import AnyStore
 from dali_lab.io.remote.small_objects import SmallObjects
 from dali_lab.io.remote.store import Found, Info, Kind, StoreError, Unchanged, is_page
 
@@ -45,6 +46,10 @@ _process: int | None = None
 
 class _NoRangesError(Exception):
     """The server ignores ranges."""
+
+
+class _NoLengthError(Exception):
+    """The server does not tell how long an answer is."""
 
 
 class ObjectStore:
@@ -111,12 +116,30 @@ class ObjectStore:
         import obstore
 
         self._check(key)
-        return self._tried(lambda: _info(obstore.head(self._store, key)))
+        try:
+            return self._tried(lambda: _info(obstore.head(self._store, key)))
+        except _NoLengthError:
+            return self._plain().info(self._url(key))
 
     def get(self, key: str, start: int, count: int, unless: str = "") -> tuple[memoryview, Info]:
+        self._check(key)
+        try:
+            return self._get(key, start, count, unless)
+        except _NoLengthError:
+            data, info = self._plain().get(self._url(key), start, count, unless)
+        self._check_content(key, start, data, data.nbytes)
+        return data, info
+
+    def _plain(self) -> AnyStore:
+        """Reads from web servers that do not tell how long an answer is, which obstore refuses."""
+        return AnyStore(f"{self._place}/")
+
+    def _url(self, key: str) -> str:
+        return f"{self._place}/{quote(key)}"
+
+    def _get(self, key: str, start: int, count: int, unless: str) -> tuple[memoryview, Info]:
         import obstore
 
-        self._check(key)
         options: Any = {}
         if unless.startswith('"'):
             options["if_none_match"] = unless
@@ -299,7 +322,7 @@ class ObjectStore:
         from dali_lab.io.remote.web_folder import links, page
 
         folder = f"{key.rstrip('/')}/" if key else ""
-        address = f"{self._scheme}://{self._bucket}/{quote(folder)}"
+        address = self._url(folder)
         return links(page(address, self._timeout), address)
 
     def _tried(self, work: Callable[[], T], conditional: bool = False) -> T:
@@ -322,6 +345,8 @@ class ObjectStore:
             return Unchanged()
         if isinstance(error, exceptions.NotSupportedError) and "Range" in text:
             return _NoRangesError()
+        if self._scheme in ("http", "https") and "Content-Length Header missing" in text:
+            return _NoLengthError()
         if _EXPIRED.search(text):
             return StoreError(
                 Kind.EXPIRED, f"the credentials for {self._place} have expired; sign in again, or let them be renewed"

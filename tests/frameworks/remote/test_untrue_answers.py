@@ -173,21 +173,28 @@ def test_a_signed_url_that_sends_less(liar: tuple[Liar, str], monkeypatch: pytes
         files.read_file(f"{address}/a.bin?sig=1")
 
 
+@pytest.mark.parametrize("query", ["", "?sig=1"])
 @pytest.mark.parametrize("ranges", [True, False])
-def test_a_signed_url_whose_size_is_not_told(liar: tuple[Liar, str], ranges: bool) -> None:
+def test_a_file_whose_size_is_not_told(
+    liar: tuple[Liar, str], ranges: bool, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("aiohttp")
     server, address = liar
     server.head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    def chunked(begin: int, end: int) -> bytes:
-        body = CONTENT[begin:end] if ranges else CONTENT
+    def chunked(begin: int, end: int, content: bytes = CONTENT) -> bytes:
+        body = content[begin:end] if ranges else content
         status = "206 Partial Content" if ranges else "200 OK"
         return f"HTTP/1.1 {status}\r\nTransfer-Encoding: chunked\r\n\r\n{len(body):x}\r\n".encode() + body + LAST
 
     server.answer = chunked
-    url = f"{address}/a.bin?sig=1"
+    url = f"{address}/a folder/a.bin{query}"
     assert files.read_file(url) == CONTENT
     assert taken(url, Part(0, 500, 700), None) == CONTENT[500:1200]
     assert taken(url, Part(0, SIZE - 10, 20), None) == CONTENT[-10:], "up to its end"
     with pytest.raises(OSError, match="does not tell how many bytes it has"):
         files.open_file(url)
+    monkeypatch.setenv("DALI_LAB_REMOTE_ATTEMPTS", "2")
+    server.answer = lambda begin, end: chunked(begin, end, PAGE)
+    with pytest.raises(OSError, match="sent a web page instead of the file"):
+        files.read_file(f"{address}/a.bin")
