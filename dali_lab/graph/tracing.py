@@ -25,7 +25,7 @@ from dali_lab.model.errors import (
 )
 from dali_lab.model.scalars import ScalarConstant
 from dali_lab.model.user_code import user_frame, user_line, user_stacklevel
-from dali_lab.schema.arguments import is_array
+from dali_lab.schema.arguments import Arg, is_array
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 
@@ -259,29 +259,10 @@ def _sort_arguments(
         if key == "device":
             device = str(value)
             continue
-        arg = operator.argument_table.get(key)
-        if arg is None and recorder is not None and recorder.ignores(operator, key):
-            continue
+        arg = _declared(operator, key, kwargs, recorder)
         if arg is None:
-            known = [*(key for key, each in operator.argument_table.items() if each.listed), "device"]
-            raise UnknownArgumentError(
-                f'Argument "{key}" is not defined for operator "{operator.schema_name}"{nearest(key, known)}',
-                operator=operator.name,
-                argument=key,
-            )
-        if arg.removed:
-            _warn_of_removed(key)
             continue
-        if arg.renamed_to:
-            message = (
-                f"The argument `{key}` is a deprecated alias for `{arg.renamed_to}`. Use `{arg.renamed_to}` instead."
-            )
-            warnings.warn(message, DeprecationWarning, stacklevel=user_stacklevel())
-            if arg.renamed_to in kwargs:
-                raise ArgumentTypeError(
-                    f"unexpected argument '{key}' beside its successor '{arg.renamed_to}'", argument=key
-                )
-            key, arg = arg.renamed_to, operator.argument_table[arg.renamed_to]
+        key = arg.name
         if arg.tensor and recorder is not None and not isinstance(value, DataNode):
             adopted = recorder.adopted(value)
             value = value if adopted is None else adopted
@@ -334,6 +315,30 @@ def _sort_arguments(
     return arguments, connections, name, preserve, device
 
 
+def _declared(operator: type[Operator], key: str, kwargs: Mapping[str, Any], recorder: Recorder | None) -> Arg | None:
+    """The argument that a keyword names, by its present name; `None` for one without effect."""
+    arg = operator.argument_table.get(key)
+    if arg is None:
+        if recorder is not None and recorder.ignores(operator, key):
+            return None
+        known = [*(key for key, each in operator.argument_table.items() if each.listed), "device"]
+        raise UnknownArgumentError(
+            f'Argument "{key}" is not defined for operator "{operator.schema_name}"{nearest(key, known)}',
+            operator=operator.name,
+            argument=key,
+        )
+    if arg.removed:
+        _warn_of_removed(key)
+        return None
+    if not arg.renamed_to:
+        return arg
+    message = f"The argument `{key}` is a deprecated alias for `{arg.renamed_to}`. Use `{arg.renamed_to}` instead."
+    warnings.warn(message, DeprecationWarning, stacklevel=user_stacklevel())
+    if arg.renamed_to in kwargs:
+        raise ArgumentTypeError(f"unexpected argument '{key}' beside its successor '{arg.renamed_to}'", argument=key)
+    return operator.argument_table[arg.renamed_to]
+
+
 def _warn_of_removed(key: str) -> None:
     message = f"The argument `{key}` is no longer used and will be removed in a future release."
     if key == "seed":
@@ -345,19 +350,13 @@ def build_graph(
     outputs: Sequence[DataNode], sinks: Iterable[DataNode] = (), pipeline: Mapping[str, Any] | None = None
 ) -> Graph:
     """Collect the calls that the outputs depend on into a graph, in call order."""
-    calls: dict[int, OpCall] = {}
     sinks = list(sinks)
     kept = {node.source.number for node in sinks}
-    stack = [node.source for node in (*outputs, *sinks)]
-    while stack:
-        call = stack.pop()
-        if call.number in calls:
-            continue
-        calls[call.number] = call
+    calls = _calls_for((*outputs, *sinks))
+    for call in calls:
         _check_owners(call.recorder, (*call.inputs, *call.connections.values()))
-        stack.extend(node.source for node in (*call.inputs, *call.connections.values()))
-    names = _name_calls([calls[number] for number in sorted(calls)])
-    groups = _groups([calls[number] for number in sorted(calls)])
+    names = _name_calls(calls)
+    groups = _groups(calls)
 
     def edge(node: DataNode, *, to_output: bool = False) -> Edge:
         made_on = "gpu" if node.source.device == "mixed" else node.source.device
@@ -365,14 +364,13 @@ def build_graph(
         return Edge(names[node.source.number], node.index, moved)
 
     nodes = {}
-    for number in sorted(calls):
-        call = calls[number]
-        call.placed = names[number]
-        arguments = {**call.arguments, **groups.get(number, {})}
-        if call.preserve or number in kept:
+    for call in calls:
+        call.placed = names[call.number]
+        arguments = {**call.arguments, **groups.get(call.number, {})}
+        if call.preserve or call.number in kept:
             arguments["preserve"] = True
-        nodes[names[number]] = Node(
-            names[number],
+        nodes[call.placed] = Node(
+            call.placed,
             call.op,
             call.device,
             tuple(edge(node) for node in call.inputs),
@@ -381,6 +379,18 @@ def build_graph(
             call.origin,
         )
     return Graph(nodes, tuple(edge(node, to_output=True) for node in outputs), pipeline or {})
+
+
+def _calls_for(nodes: Iterable[DataNode]) -> list[OpCall]:
+    """The calls that nodes depend on, in call order."""
+    calls: dict[int, OpCall] = {}
+    stack = [node.source for node in nodes]
+    while stack:
+        call = stack.pop()
+        if call.number not in calls:
+            calls[call.number] = call
+            stack.extend(node.source for node in (*call.inputs, *call.connections.values()))
+    return [calls[number] for number in sorted(calls)]
 
 
 def _groups(calls: Iterable[OpCall]) -> dict[int, dict[str, int]]:
@@ -402,14 +412,7 @@ def _groups(calls: Iterable[OpCall]) -> dict[int, dict[str, int]]:
 
 def dali_names(outputs: Sequence[DataNode]) -> dict[str, str]:
     """NVIDIA DALI's names for the operators of nodes that were built without an explicit name."""
-    calls: dict[int, OpCall] = {}
-    stack = [node.source for node in outputs]
-    while stack:
-        call = stack.pop()
-        if call.number not in calls:
-            calls[call.number] = call
-            stack.extend(node.source for node in (*call.inputs, *call.connections.values()))
-    return {call.placed: made_up_name(call.op, call.unnamed) for call in calls.values() if call.unnamed >= 0}
+    return {call.placed: made_up_name(call.op, call.unnamed) for call in _calls_for(outputs) if call.unnamed >= 0}
 
 
 def _name_calls(calls: Sequence[OpCall]) -> dict[int, str]:

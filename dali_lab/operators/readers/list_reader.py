@@ -96,7 +96,6 @@ class ListReader(Operator):
     def __init__(
         self, values: Mapping[str, Any], connected: Iterable[str] = (), node: str = "", device: str = "cpu"
     ) -> None:
-        self._excluded: frozenset[str] | None = None
         self._tolerant = False
         self._size = 0
         self._identities: Identities | None = None
@@ -129,14 +128,9 @@ class ListReader(Operator):
         """The label of each sample in the list; `None` where samples have none that can be told without reading."""
         return None
 
-    @property
+    @functools.cached_property
     def excluded(self) -> frozenset[str]:
         """Names of samples, and of files with samples, that are left out; the list is read once."""
-        if self._excluded is None:
-            self._excluded = self._read_excluded()
-        return self._excluded
-
-    def _read_excluded(self) -> frozenset[str]:
         path = self.value("exclude_list")
         if path is None:
             return frozenset()
