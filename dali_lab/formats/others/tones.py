@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dali_lab.formats.others.draws import Draw, NoEquivalent, Range, drawn
@@ -77,9 +78,9 @@ def posterized(node: Node) -> Step:
 
 def composed(graph: Graph, node: Node) -> tuple[Step, Edge, set[str]] | None:
     """The step that a node ends whose beginning are several others: with the picture before, and these others."""
-    if node.op == "cast" and node.arguments.get("dtype") == dtypes.UINT8:
-        return _gamma(graph, node) or _solarized(graph, node)
-    return _solarized(graph, node) if node.op == "cast_like" else None
+    if node.arguments.get("dtype", dtypes.UINT8) != dtypes.UINT8:
+        return None
+    return next(filter(None, (read(graph, node) for read in _ENDED_BY.get(node.op, ()))), None)
 
 
 def _gamma(graph: Graph, cast: Node) -> tuple[Step, Edge, set[str]] | None:
@@ -104,29 +105,29 @@ def _solarized(graph: Graph, cast: Node) -> tuple[Step, Edge, set[str]] | None:
     added = _before(graph, cast, "math.add")
     if added is None or len(added.inputs) != 2:
         return None
-    parts = [graph.nodes[edge.node] for edge in added.inputs]
-    if any(part.op != "math.mul" or len(part.inputs) != 2 for part in parts):
+    kept, turned = _before(graph, added, "math.mul"), _before(graph, added, "math.mul", 1)
+    below = kept and _before(graph, kept, "math.lt", 1)
+    above = turned and _before(graph, turned, "math.geq", 1)
+    inverted = turned and _before(graph, turned, "math.sub")
+    if not (kept and turned and below and above and inverted):
         return None
-    (picture, low), (turned, high) = (part.inputs for part in parts)
-    below, above, inverted = (graph.nodes[edge.node] for edge in (low, high, turned))
-    bound = below.arguments.get("b")
+    picture, bound = kept.inputs[0], below.arguments.get("b")
     if not isinstance(bound, (int, float)):
         return None
     fits = (
-        (below.op, above.op, inverted.op) == ("math.lt", "math.geq", "math.sub")
-        and above.arguments.get("b") == bound
+        above.arguments.get("b") == bound
         and inverted.arguments.get("a") == 255
         and all(each.inputs == (picture,) for each in (below, above, inverted))
-        and (cast.op == "cast" or cast.inputs[1] == picture)
+        and all(like == picture for like in cast.inputs[1:])
     )
     if not fits:
         return None
-    return Solarize(float(bound)), picture, {added.id, *(each.id for each in (*parts, below, above, inverted))}
+    return Solarize(float(bound)), picture, {each.id for each in (added, kept, turned, below, above, inverted)}
 
 
-def _before(graph: Graph, node: Node, op: str) -> Node | None:
-    """The node before another one, if it is of an operator."""
-    found = graph.nodes.get(node.inputs[0].node) if node.inputs else None
+def _before(graph: Graph, node: Node, op: str, index: int = 0) -> Node | None:
+    """The node before an input of another one, if it is of an operator."""
+    found = graph.nodes.get(node.inputs[index].node) if index < len(node.inputs) else None
     return found if found is not None and found.op == op else None
 
 
@@ -135,6 +136,12 @@ def _number(node: Node) -> float | None:
     found = node.arguments.get("a", node.arguments.get("b"))
     return found if len(node.inputs) == 1 and isinstance(found, (int, float)) else None
 
+
+_ENDED_BY: dict[str, tuple[Callable[[Graph, Node], tuple[Step, Edge, set[str]] | None], ...]] = {
+    "cast": (_gamma, _solarized),
+    "cast_like": (_solarized,),
+}
+"""Steps that end in a node of an operator, by its name."""
 
 OF_BYTES = (Posterize, Solarize, Gamma)
 """Steps on pictures of uint8 alone."""
