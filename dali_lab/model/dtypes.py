@@ -194,15 +194,16 @@ def to_numpy_type(dali_type: DALIDataType) -> type[np.generic]:
 
 
 def to_dali_type(framework_type: Any) -> DALIDataType:
-    """The data type of a numpy dtype, a torch dtype, or the name of either.
+    """The data type of a numpy dtype, a torch dtype, the name of either, or a type of dynamic mode.
 
     Raises
     ------
     TypeError
         If no operator can hold such elements.
     """
-    if isinstance(framework_type, DALIDataType):
-        return framework_type
+    own = getattr(framework_type, "type_id", framework_type)  # of dynamic mode, whose "u8" is numpy's name for 64 bits
+    if isinstance(own, DALIDataType):
+        return own
     text = str(framework_type)
     name = text.rsplit(".", 1)[-1].rstrip("'>")
     try:

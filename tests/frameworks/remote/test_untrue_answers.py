@@ -173,6 +173,15 @@ def test_a_signed_url_that_sends_less(liar: tuple[Liar, str], monkeypatch: pytes
         files.read_file(f"{address}/a.bin?sig=1")
 
 
+def test_a_signed_url_on_a_server_without_ranges(liar: tuple[Liar, str]) -> None:
+    pytest.importorskip("aiohttp")
+    server, address = liar
+    server.answer = lambda begin, end: answer("200 OK", CONTENT)
+    url = f"{address}/a.bin?sig=1"
+    assert taken(url, Part(0, 500, 700), None) == CONTENT[500:1200]
+    assert reopened(url) == CONTENT[1000:]
+
+
 @pytest.mark.parametrize("query", ["", "?sig=1"])
 @pytest.mark.parametrize("ranges", [True, False])
 def test_a_file_whose_size_is_not_told(
