@@ -72,6 +72,8 @@ class AnyStore:
             end = info.size if count < 0 else min(start + count, info.size)
             part = {} if count < 0 else {"start": start, "end": end}
             data = memoryview(self._system.cat_file(path, **part))
+            if data.nbytes == info.size:  # also where a part was asked for, of a server that sends whole files alone
+                data = data[start:end]
             if data.nbytes != end - start:
                 raise StoreError(Kind.PASSING, f"the server sent {data.nbytes:,} bytes instead of {end - start:,}")
             return data, info
