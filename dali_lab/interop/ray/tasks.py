@@ -50,9 +50,10 @@ class Work(Datasource):  # type: ignore[misc]
         self, parallelism: int, per_task_row_limit: int | None = None, data_context: object = None
     ) -> list[ReadTask]:
         """A read task for each part."""
+        packed = ray.put(self._compute)  # a graph may name a million files
         return [
             ReadTask(
-                _read(part, self._compute),
+                _read(part, packed),
                 BlockMetadata(num_rows=len(part), size_bytes=None, input_files=None, exec_stats=None),
                 per_task_row_limit=per_task_row_limit,
             )
@@ -60,10 +61,11 @@ class Work(Datasource):  # type: ignore[misc]
         ]
 
 
-def _read(part: np.ndarray, compute: Compute) -> Callable[[], Iterator[Table]]:
+def _read(part: np.ndarray, packed: ray.ObjectRef) -> Callable[[], Iterator[Table]]:
     def read() -> Iterator[Table]:
         import pyarrow
 
+        compute: Compute = ray.get(packed)
         yield pyarrow.table({"results": compute(part)})
 
     return read

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import ray
 
 from dali_lab import Pipeline, fn
 from dali_lab.cli.entry import main
 from dali_lab.formats import dump
+from dali_lab.interop.ray.tasks import Work
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 
@@ -45,3 +48,15 @@ def test_a_check_on_a_cluster_finds_the_same(
     bad = {finding["place"] for finding in reports[1]["findings"] if finding["kind"] in ("damaged", "refused")}
     assert bad == {7, 3000}
     assert "4,100 samples in" in capsys.readouterr().out
+
+
+def test_what_all_tasks_share_is_sent_once() -> None:
+    """Such as a graph that names a million files."""
+    shared = bytes(1 << 20)
+    work = Work([np.arange(2), np.arange(3)], lambda numbers: [str(len(shared))] * len(numbers))
+    tasks = work.get_read_tasks(2)
+    assert all(len(ray.cloudpickle.dumps(task)) < 1 << 16 for task in tasks)
+    assert [table.column("results").to_pylist() for task in tasks for table in task()] == [
+        ["1048576"] * 2,
+        ["1048576"] * 3,
+    ]
