@@ -114,8 +114,9 @@ class Pictures:
         """The picture of one sample, or why there is none."""
         sample, iteration = max(0, request.sample), max(0, request.iteration)
         graph, instances = checked.runnable, checked.instances
-        name, output, _ = instances.edge(request.node, request.output)
-        blocked = next((each for each in checked.blocked if instances.owner(each) == request.node), name)
+        shown = request.node if request.shown is None else request.shown
+        name, output, _ = instances.edge(shown, request.output)
+        blocked = next((each for each in checked.blocked if instances.owner(each) in (request.node, shown)), name)
         if blocked in checked.blocked:
             return instances.problem(checked.blocked[blocked]).message
         if name not in graph.nodes:

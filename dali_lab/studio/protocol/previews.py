@@ -231,13 +231,15 @@ class RunDone(Measured, kw_only=True):
 class SweepRequest(Wire):
     """One sample at one node, with an argument set to each of several values, and others to those in `also`.
 
-    The samples are those of a `PreviewRequest`, pinned ones among them, here and in the next requests.
+    The picture is that of the node, or of the node `shown`. The samples are those of a `PreviewRequest`, pinned ones
+    among them, here and in the next requests.
     """
 
     node: str
     argument: str
     values: list[Value]
     also: dict[str, Value] | None = None
+    shown: str | None = None
     run: int | None = None
     sample: int = 0
     thumb: int = 160

@@ -2,7 +2,7 @@
 import { Fragment, useEffect, useState } from 'react';
 import { setArguments } from '../core/actions';
 import { bounds, valueOf, type ArgumentDeclaration } from '../core/catalogue';
-import type { Value } from '../core/document';
+import { isArgument, links, type Value } from '../core/document';
 import { shownBatch } from '../core/focus';
 import { browserPictures, pictureOf } from '../core/pictures';
 import { asNumber, formatValue, tidy } from '../core/values';
@@ -28,6 +28,8 @@ interface Found {
 
 /** Values worth looking at: the choices, or steps through the range; lists get one number for all their members. */
 function sweepValues(argument: ArgumentDeclaration, current: Value, steps: number): Value[] {
+  const ends = endsOf(argument, current);
+  if (ends) return widths(ends, steps);
   if (argument.choices) return argument.choices.slice(0, steps + 2);
   if (argument.type === 'bool') return [false, true];
   const { soft } = bounds(argument);
@@ -42,6 +44,24 @@ function sweepValues(argument: ArgumentDeclaration, current: Value, steps: numbe
   });
   const members = Array.isArray(current) ? current.length : (argument.length ?? 1);
   return [...new Set(numbers)].map((value) => (argument.list ? Array<Value>(members).fill(value) : value));
+}
+
+/** The ends of a range that numbers are drawn from, where an argument is one. */
+function endsOf({ type, list, length }: ArgumentDeclaration, current: Value): [number, number] | null {
+  if (type !== 'float' || !list || length !== 2 || !Array.isArray(current) || current.length !== 2)
+    return null;
+  const [low, high] = current.map((item) => asNumber(item)) as [number | null, number | null];
+  return low !== null && high !== null && low < high ? [low, high] : null;
+}
+
+/** Ranges about the same middle, from a quarter of the width on; those of shares stay shares. */
+function widths([low, high]: [number, number], steps: number): Value[] {
+  const middle = (low + high) / 2;
+  const most = low >= 0 && high <= 1 ? 1 : 1.75;
+  return Array.from({ length: steps }, (_, index) => {
+    const half = ((high - low) / 2) * (0.25 + ((most - 0.25) * index) / (steps - 1));
+    return [middle - half, middle + half].map((end) => tidy(end, half / 50));
+  });
 }
 
 const NONE = '–';
@@ -75,6 +95,11 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
     if (!argument) return;
     const given = editor.history.document.nodes[id]?.arguments;
     const values = sweepValues(argument, valueOf(argument, given), other ? 5 : 7);
+    // Numbers that are drawn show in the pictures of the node that they steer.
+    const shown = operator?.outputs.every(({ kind }) => kind === 'tensor')
+      ? links(editor.history.document).find(({ source, target }) => source.node === id && isArgument(target))
+          ?.target.node
+      : undefined;
     const rows = other ? sweepValues(other, valueOf(other, given), 4) : [undefined];
     let current = true;
     const row = async (against: Value | undefined): Promise<Shot[]> => {
@@ -83,6 +108,7 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
         node: id,
         argument: argument.name,
         values,
+        ...(shown === undefined ? {} : { shown }),
         ...(other && against !== undefined ? { also: { [other.name]: against } } : {}),
         sample,
         ...shownBatch({ iteration, pins }),
@@ -123,7 +149,7 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
       current = false;
       release(made);
     };
-  }, [editor, id, what, argument, other, sample, iteration, pins, revision]);
+  }, [editor, id, what, operator, argument, other, sample, iteration, pins, revision]);
 
   if (!argument) return <p className="muted hint">{t('%1 has no argument to sweep.', id)}</p>;
   // One reason for all is said once.

@@ -667,12 +667,13 @@ export interface RunDone extends Measured {
   error?: SessionError;
 }
 
-/** One sample at one node, with an argument set to each of several values, and others to those in `also`. The samples are those of a `PreviewRequest`, pinned ones among them, here and in the next requests. */
+/** One sample at one node, with an argument set to each of several values, and others to those in `also`. The picture is that of the node, or of the node `shown`. The samples are those of a `PreviewRequest`, pinned ones among them, here and in the next requests. */
 export interface SweepRequest {
   node: string;
   argument: string;
   values: Value[];
   also?: Record<string, Value> | null;
+  shown?: string | null;
   run?: number | null;
   sample?: number;
   thumb?: number;

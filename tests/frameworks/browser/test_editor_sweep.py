@@ -61,3 +61,21 @@ def test_a_blur_is_swept_by_sigma_and_two_arguments_make_a_sheet(tab: Tab, app: 
         "undo is not one step",
     )
     steady(tab, lambda: sheet.locator("button:focus").count() == 1, "the pressed button loses the keys by undoing")
+
+
+def test_the_strength_of_random_turns_is_swept_in_the_pictures_that_they_make(tab: Tab, app: App) -> None:
+    page = tab.page
+    select(tab, "angle")
+    page.get_by_test_id("tray").locator('[data-mode="sweep"]').click()
+    sheet = page.get_by_test_id("sweep")
+    tab.wait(lambda: sheet.locator("img").count() == 7, "there are no pictures for widths of the range")
+    captions = sheet.locator("figcaption").all_inner_texts()
+    assert captions[3] == "-25, 25"
+    assert [each.split(", ")[0].lstrip("-") for each in captions] == [each.split(", ")[1] for each in captions]
+    sheet.locator("button").first.click()
+    low, high = (float(end) for end in captions[0].split(", "))
+
+    def taken() -> bool:
+        return bool(app.session.store.document["nodes"]["angle"]["arguments"]["range"] == [low, high])
+
+    steady(tab, taken, "a click does not take the range")

@@ -375,6 +375,20 @@ def test_sweep_and_compare(open_session: Open, folder: Path) -> None:
     assert client.error("sweep", run=62, node="nobody", argument="x", values=[1])["code"] == "not_found"
 
 
+def test_a_sweep_of_numbers_shows_the_pictures_that_they_steer(open_session: Open, folder: Path) -> None:
+    draw = {"op": "random.uniform", "arguments": {"range": [0.0, 1.0]}}
+    bright = {"op": "brightness", "inputs": ["decode"], "connections": {"brightness": "draw"}}
+    client = Client(open_session(document(folder, draw=draw, bright=bright)))
+    request = client.send(
+        "sweep", run=60, node="draw", argument="range", values=[[0.1, 0.2], [0.8, 0.9], [1.0, 0.5]], shown="bright"
+    )
+    swept = client.response(request)["result"]
+    assert [entry is None for entry in swept["images"]] == [False, False, True]
+    assert "range" in swept["errors"][2]
+    dark, light, *_ = client.buffers(request)
+    assert dark != light
+
+
 def test_a_check_leads_to_the_samples(open_session: Open, folder: Path) -> None:
     pictures = sorted(folder.rglob("*.jpg"))
     pictures[1].write_bytes(b"no picture")
