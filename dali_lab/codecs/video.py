@@ -296,8 +296,10 @@ class Video:
             if self._path is not None and not is_remote(self._path) and not os.path.getsize(self._path):
                 raise CodecError("not a video: the file is empty")
             self._container = self._av.open(source, metadata_errors="replace", options={"protocol_whitelist": "file"})
+        except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+            raise CodecError(reason(error, self._path or "")) from None
         except (self._av.FFmpegError, OSError) as error:
-            raise CodecError(f"not a video that can be read: {reason(error, self._path or '')}") from None
+            raise CodecError(f"not a video that can be read: {reason(error)}") from None
         streams = [
             stream
             for stream in self._container.streams.video

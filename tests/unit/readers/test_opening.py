@@ -60,6 +60,7 @@ def test_where_relative_paths_start(
     ) as caught:
         made.run()
     assert "nowhere" in str(caught.value)
+    assert "not a video" not in str(caught.value)
 
 
 def test_where_the_path_of_a_graph_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
