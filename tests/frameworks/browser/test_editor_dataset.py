@@ -32,12 +32,15 @@ def test_samples_are_found_in_the_dataset_and_pinned(tab: Tab) -> None:
 
 @pytest.mark.own_app
 def test_a_damaged_picture_is_found_by_its_whole_name(tab: Tab, app: App, tmp_path: Path) -> None:
-    folder = tmp_path / "mine" / "cats"
+    folder = tmp_path / "mine" / "cats and hedgehogs"
     folder.mkdir(parents=True)
-    Image.effect_noise((90, 60), 50).convert("RGB").save(folder / "all of it.jpg")
-    picture = (folder / "all of it.jpg").read_bytes()
+    Image.effect_noise((90, 60), 50).convert("RGB").save(folder / "all of the hedgehogs.jpg")
+    picture = (folder / "all of the hedgehogs.jpg").read_bytes()
     (folder / "cut off.jpg").write_bytes(picture[: len(picture) // 2])
     tab.show(app, first_pipeline(folder.parent))
+    caption = tab.page.locator('.tray [data-sample="0"] figcaption')
+    ends = "(each) => each.querySelector('.file-name > :last-child').getBoundingClientRect().right"
+    assert caption.evaluate(ends) <= caption.evaluate("(each) => each.getBoundingClientRect().right")
     tab.page.locator('[data-command="dataset"]').click()
     dialog = tab.dialog("dataset")
     dialog.get_by_label("Damaged only").check()
