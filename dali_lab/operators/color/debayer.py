@@ -84,7 +84,9 @@ class Debayer(Operator):
     def run(self, call: Call, data: Batch) -> Batch:
         algorithm = self.value("algorithm") or ("default_npp" if self.device == "gpu" else "bilinear_ocv")
         if algorithm == "default_npp" and self.device == "cpu":
-            raise call.problem("the default_npp algorithm is not supported on CPU", argument="algorithm")
+            raise call.problem(
+                "the default_npp algorithm is not supported on CPU. Those that end in _ocv are", argument="algorithm"
+            )
         if algorithm == "vng_ocv" and data.dtype != UINT8:
             raise call.problem(f"vng_ocv takes UINT8, got {data.dtype.name}", argument="algorithm")
         sizes = data.shapes[:, :2]
@@ -154,4 +156,4 @@ class Debayer(Operator):
         yield ErrorCase(([np.zeros((4, 5), np.uint8)] * 3,), some, words=("even", "4 x 5"))
         yield ErrorCase((samples.pictures(((4, 6),) * 3),), some, words=("single channel", "4 x 6 x 3"))
         raw = ([np.zeros((4, 6), np.uint8)] * 3,)
-        yield ErrorCase(raw, {**some, "algorithm": "default_npp"}, words=("algorithm", "not supported on CPU"))
+        yield ErrorCase(raw, {**some, "algorithm": "default_npp"}, words=("algorithm", "not supported on CPU.", "_ocv"))
