@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { three } from '../../testing/graphs';
+import { photographs, three } from '../../testing/graphs';
 import { CANVAS, editorOf } from '../../testing/editor';
 import { routeOf } from './edits';
+import { appendOperator } from './actions';
 import { COMMANDS, execute, isChecked, isEnabled } from './commands';
 import type { Editor } from './editor';
 import { editorCommands, JUPYTERLABS_OWN, SWITCHES } from '../../jupyterlab/src/words';
@@ -185,4 +186,21 @@ it('puts a point into each selected link, and says how without one', () => {
   expect(editor.history.state.get().done).toBe(steps + 1);
   execute(editor, 'route-point');
   expect(route()).toEqual([0, 2, 2]);
+});
+
+it('says why an operator does not continue what is selected, and offers what would fit', async () => {
+  editor.dispose();
+  editor = await editorOf(photographs());
+  editor.canvas = CANVAS;
+  editor.select(['reader']);
+  const id = appendOperator(editor, 'flip') ?? '';
+  const inputs = (): unknown => editor.history.document.nodes[id]?.inputs;
+  expect(inputs()).toEqual([]);
+  const notice = editor.notices.get().at(-1);
+  expect(notice?.message).toContain('encoded');
+  notice?.actions[0]?.run();
+  expect(inputs()).toEqual(['decode_2']);
+  editor.select(['decode']);
+  const next = appendOperator(editor, 'flip') ?? '';
+  expect(editor.history.document.nodes[next]?.inputs).toEqual(['decode']);
 });

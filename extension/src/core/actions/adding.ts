@@ -96,20 +96,3 @@ function linkNew(
   }
   return document;
 }
-
-/** Adds by keyboard, or by a double-click in the palette: continues what is selected, where that fits. */
-export function appendOperator(editor: Editor, name: string, options: { at?: Point } = {}): string | null {
-  const facts = editor.facts;
-  const operator = facts?.catalogue.operator(name);
-  const selected = editor.selection.get().nodes;
-  const last = editor.focusNode;
-  if (!facts || !operator || selected.size !== 1 || last === null) return addOperator(editor, name, options);
-  const before = facts.document.nodes[last];
-  const outputs = outputsOf(facts.catalogue.operator(before?.op), before).length;
-  const input = operator.inputs[0];
-  if (outputs === 0 || !input) return addOperator(editor, name, options);
-  const from = { node: last, output: 0 };
-  const trial = edits.addNode(facts.document, { op: name }, { x: 0, y: 0 });
-  const fits = canConnect({ ...facts, document: trial.document }, from, { node: trial.id, input: 0 });
-  return addOperator(editor, name, fits.ok ? { ...options, from } : options);
-}

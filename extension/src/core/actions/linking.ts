@@ -1,4 +1,5 @@
 /** Links that a person draws, cuts or puts a node into; refusals say what would fit. */
+import { outputsOf } from '../catalogue';
 import { canConnect, kindOf, type Remedy } from '../connect';
 import {
   isArgument,
@@ -55,6 +56,25 @@ export function addPointToSelection(editor: Editor): void {
       return withPoint(result, target, middle);
     }, document),
   );
+}
+
+/** Adds by keyboard, or by a double-click in the palette: continues what is selected, or says why that does not fit. */
+export function appendOperator(editor: Editor, name: string, options: { at?: Point } = {}): string | null {
+  const facts = editor.facts;
+  const operator = facts?.catalogue.operator(name);
+  const selected = editor.selection.get().nodes;
+  const last = editor.focusNode;
+  if (!facts || !operator || selected.size !== 1 || last === null) return addOperator(editor, name, options);
+  const before = facts.document.nodes[last];
+  const outputs = outputsOf(facts.catalogue.operator(before?.op), before).length;
+  const input = operator.inputs[0];
+  if (outputs === 0 || !input) return addOperator(editor, name, options);
+  const from = { node: last, output: 0 };
+  const trial = edits.addNode(facts.document, { op: name }, { x: 0, y: 0 });
+  const fits = canConnect({ ...facts, document: trial.document }, from, { node: trial.id, input: 0 });
+  const id = addOperator(editor, name, fits.ok ? { ...options, from } : options);
+  if (id !== null && !fits.ok) tryConnect(editor, from, { node: id, input: 0 });
+  return id;
 }
 
 /** Connects, or says why not and offers what would fit. */
