@@ -141,7 +141,8 @@ class BroadcastError(ValueError):
         self.shapes = tuple(shapes)
         super().__init__(
             f"shapes {', '.join(map(str, shapes))} do not fit together: extents must be equal or 1. Resize,"
-            " crop or pad to one size before. Can't broadcast shapes:\n" + "\n".join(_shape_text(shape, sample) for shape in shapes)
+            " crop or pad to one size before. Can't broadcast shapes:\n"
+            + "\n".join(_shape_text(shape, sample) for shape in shapes)
         )
 
 
