@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
+
 from dali_lab import types
 from dali_lab.model.dtypes import TensorLayout
 from dali_lab.model.errors import DeviceError
@@ -95,6 +97,28 @@ def GetNppVersion() -> int:
 def GetNvjpegVersion() -> int:
     """Version of nvJPEG: -1, as it is used by nvImageCodec alone."""
     return -1
+
+
+def GetOpenCVVersion() -> str:
+    """Version of OpenCV, which some operators use; "" where it is not installed."""
+    return _version("opencv-python-headless") or _version("opencv-python")
+
+
+def GetNvimgcodecVersion() -> int:
+    """Version of nvImageCodec as a number, 900 for 0.9.0; -1 where it is not installed."""
+    found = _version("nvidia-nvimgcodec-cu13")
+    if not found:
+        return -1
+    major, minor, patch = map(int, found.split("."))
+    return 10_000 * major + 100 * minor + patch
+
+
+def _version(distribution: str) -> str:
+    """The three parts of a distribution's version that its library has, too."""
+    try:
+        return ".".join(version(distribution).split(".")[:3])
+    except PackageNotFoundError:
+        return ""
 
 
 __cuda_version__ = 0

@@ -92,19 +92,20 @@ def _serve(options: argparse.Namespace, served: Callable[[], None]) -> int:
     require("studio", STUDIO, "the app")
     from dali_lab.studio.hosts.application import start_session
     from dali_lab.studio.server.access import LOOPBACK
-    from dali_lab.studio.warming import compile_in_background
+    from dali_lab.studio.warming import Compiling
 
     access = _access(options)
     if options.ray is not None:
         require("ray", ("ray", "pyarrow"), "--ray")
         os.environ["RAY_ADDRESS"] = options.ray
     session = start_session(graph=options.graph, data=options.data, roots=options.root)
-    compiler = None
+    compiling = Compiling()
     # Being told to end is the same as Ctrl-C: what is unsaved is kept. A shell starts programs in the background
     # with Ctrl-C ignored, so that is undone too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
+        from dali_lab.schema.registry import all_operators
         from dali_lab.studio.hosts.app_server import AppServer
         from dali_lab.studio.hosts.opening import opened_in_browser
 
@@ -117,18 +118,17 @@ def _serve(options: argparse.Namespace, served: Callable[[], None]) -> int:
             shown = None if options.no_browser else server.address
             gc.freeze()  # a search through all that is imported by now would hold up a slider by 0.1 s
             with opened_in_browser(shown), contextlib.suppress(KeyboardInterrupt):
-                # The first preview is computed while the browser opens, and kernels are compiled after it.
+                # While the browser opens: the operators, which the page lists, and then the first preview.
+                all_operators()
                 session.warm()
-                compiler = compile_in_background()
+                compiling.begin_later()
                 served()
                 threading.Event().wait()
         finally:
             _leave_soon(session)
             server.close()
     finally:
-        if compiler is not None:
-            compiler.kill()
-            compiler.wait()
+        compiling.end()
         _end(session)
     print()
     return 0

@@ -32,6 +32,8 @@ FIRST = (
 _EXAMPLE = bytes.fromhex("0a1b 0a0d 0a0166 1208 1206 0a0400000000 0a0a 0a0169 1205 1a03 0a0100")
 """A record of TensorFlow: "f" is a list with the number 0.0, "i" one with 0."""
 _NICE = 10
+_AFTER_THE_START = 4.0
+"""Seconds."""
 
 
 def compile_kernels(tell: Callable[[float, str], None] | None = None) -> int:
@@ -93,15 +95,34 @@ def marker() -> Path:
     return (memory.CACHE_FOLDER or Path(memory.__file__).parent) / "all-compiled"
 
 
-def compile_in_background() -> subprocess.Popen[bytes] | None:
-    """Compile all kernels in another process, at low urgency; `None` if that was done before."""
-    if marker().exists():
-        return None
-    command, quiet = own_module("dali_lab.studio.warming"), subprocess.DEVNULL
-    try:
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, env=environment())
-    except OSError:
-        return None
+class Compiling:
+    """Compiles all kernels in another process, at low urgency, unless that was done before."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._timer = threading.Timer(_AFTER_THE_START, self._begin)
+        self._timer.daemon = True
+
+    def begin_later(self) -> None:
+        """Begin once the first pictures are likely there, from which another process would take time."""
+        if not marker().exists():
+            self._timer.start()
+
+    def _begin(self) -> None:
+        command, quiet = own_module("dali_lab.studio.warming"), subprocess.DEVNULL
+        with contextlib.suppress(OSError):
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, env=environment()
+            )
+
+    def end(self) -> None:
+        """End it, or do not begin."""
+        self._timer.cancel()
+        if self._timer.is_alive():
+            self._timer.join()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
 
 
 def run_case(name: str, case: Case) -> bool:

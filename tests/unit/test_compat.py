@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import dali_lab
-from dali_lab import compat
+from dali_lab import backend, compat
 from tests.programs import run_python
 
 MODULES = [
@@ -243,3 +243,10 @@ def test_programs_find_refused_values_when_they_build(
             dali_lab.fn.rotate(data.gpu(), angle=1.0, device="cpu")
     with pytest.raises(RuntimeError, match=words):
         pipeline.build()
+
+
+def test_versions_of_libraries() -> None:
+    import cv2
+
+    assert backend.GetOpenCVVersion() == cv2.__version__
+    assert backend.GetNvimgcodecVersion() in (-1, 900), "as NVIDIA DALI writes 0.9.0"
