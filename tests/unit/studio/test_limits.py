@@ -87,7 +87,7 @@ def test_garbage_costs_nobody_else_anything(session: Session, kind: str, caplog:
 
 @needs_editor
 def test_a_client_that_does_not_read_is_cut_off(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "LARGEST_BACKLOG", 8 << 20)
+    monkeypatch.setattr(http, "LARGEST_BACKLOG", 1 << 20)
     server = serve(session)
     attacker = Attacker(server)
     try:
@@ -99,7 +99,7 @@ def test_a_client_that_does_not_read_is_cut_off(session: Session, monkeypatch: p
             (port,) = session._ports
             sent = 0
             while port.open:
-                port.send({"kind": "event", "event": "large", "params": {}}, [bytes(1 << 20)])
+                port.send({"kind": "event", "event": "large", "params": {}}, [bytes(1 << 16)])
                 sent += 1
                 assert sent < 10_000, "what nobody reads is kept without end"
                 time.sleep(0.001)
