@@ -105,7 +105,7 @@ def _serve(options: argparse.Namespace, served: Callable[[], None]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        from dali_lab.schema.registry import all_operators
+        from dali_lab.schema import registry
         from dali_lab.studio.hosts.app_server import AppServer
         from dali_lab.studio.hosts.opening import opened_in_browser
 
@@ -119,7 +119,7 @@ def _serve(options: argparse.Namespace, served: Callable[[], None]) -> int:
             gc.freeze()  # a search through all that is imported by now would hold up a slider by 0.1 s
             with opened_in_browser(shown), contextlib.suppress(KeyboardInterrupt):
                 # While the browser opens: the operators, which the page lists, and then the first preview.
-                all_operators()
+                registry.load()
                 session.warm()
                 compiling.begin_later()
                 served()

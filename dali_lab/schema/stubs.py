@@ -173,7 +173,7 @@ def _keywords(operator: type[Operator], *, required: bool, types: Mapping[str, s
         else:
             source = "Callable[..., Any] | Iterable[Any] | None"
             kind = types.get(arg.name) or (source if arg.name == "source" else annotation(arg))
-            # What differs from the default has to be given for the signature with its type.
+            # A value other than the default has to be given for the signature with its type.
             differs = kind.startswith("Literal[") and kind != f"Literal[{arg.default!r}]"
             yield f"{arg.name}: {kind}{'' if differs else f' = {default(arg)}'}"
 

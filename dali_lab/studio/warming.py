@@ -33,7 +33,7 @@ _EXAMPLE = bytes.fromhex("0a1b 0a0d 0a0166 1208 1206 0a0400000000 0a0a 0a0169 12
 """A record of TensorFlow: "f" is a list with the number 0.0, "i" one with 0."""
 _NICE = 10
 _AFTER_THE_START = 4.0
-"""Seconds."""
+"""Seconds from the start of the app to that of compiling."""
 
 
 def compile_kernels(tell: Callable[[float, str], None] | None = None) -> int:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.errors import InputError
 from dali_lab.kernels.streams import open_stream
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT32, UINT8
+from dali_lab.model.errors import InputError
 from dali_lab.operators.boxes.coordinates import box_table, labels_out, sample_boxes, table_out
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, integer, register, samples
 

@@ -60,14 +60,14 @@ class AppServer:
         self.host = host
         self.access = access or Access()
         session.documentation = f"{self.access.prefix}{DOCUMENTATION}"
-        sockets = listening(host, port)
-        self.port = int(sockets[0].getsockname()[1])
+        bound = listening(host, port)
+        self.port = int(bound[0].getsockname()[1])
         self._tls = self.access.tls()
         self._log = LibraryLog()
         self._ready = threading.Event()
         self._loop: Any = None
         self._title = title
-        self._thread = threading.Thread(target=self._serve, args=(sockets,), name="dali-lab-server", daemon=True)
+        self._thread = threading.Thread(target=self._serve, args=(bound,), name="dali-lab-server", daemon=True)
         self._thread.start()
         self._ready.wait()
 
@@ -101,7 +101,7 @@ class AppServer:
         self._sockets.close()
         loop.stop()
 
-    def _serve(self, sockets: list[socket.socket]) -> None:
+    def _serve(self, bound: list[socket.socket]) -> None:
         asyncio.set_event_loop(asyncio.new_event_loop())
         self._loop = IOLoop.current()
         self._log.install()
@@ -109,7 +109,7 @@ class AppServer:
         self._door = Door(self._application(), self.access, self._sockets, self.host, self.port)
         self._http = Server(self._door, ssl_options=self._tls)
         self._door.on_admitted = self._http.admit
-        self._http.add_sockets(sockets)
+        self._http.add_sockets(bound)
         self._loop.add_callback(self._ready.set)
         self._loop.start()
 

@@ -15,7 +15,7 @@ from dali_lab.studio.bundle import BUNDLE, version
 from dali_lab.studio.session import Session
 
 PAGES = {"/": "editor", "/gallery": "gallery"}
-"""What each page shows first."""
+"""The view that each page shows first."""
 EDITOR = "/static/editor.js"
 DOCUMENTATION = "/documentation/"
 ICON = BUNDLE.parents[1] / "icon.svg"

@@ -16,7 +16,7 @@ from dali_lab.studio.session import Session
 
 SOCKET = "/socket"
 _LONGEST_OPENING = 2.0
-"""Seconds that somebody waits where another client opens one after the other."""
+"""Seconds that a client waits at most while another one opens many."""
 
 
 class Sockets:
@@ -25,7 +25,7 @@ class Sockets:
     Parameters
     ----------
     session
-        What their pages edit.
+        The session that their pages edit.
 
     Attributes
     ----------

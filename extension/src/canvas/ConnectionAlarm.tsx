@@ -1,4 +1,4 @@
-/** What is wrong with the connection to the session, where something is. */
+/** A line that says that the session cannot be reached, or does not answer. */
 import type { Connection } from '../core/connection';
 import { t } from '../core/language';
 import { useValue } from './context';

@@ -3,7 +3,7 @@ import type { Bytes, ConnectionStatus, Message, Transport } from '../core/protoc
 import { t } from '../core/language';
 import { Panes } from './panes';
 
-/** What stands before the bytes of a frame. */
+/** The first part of a frame, before its bytes. */
 interface Head {
   /** The editor of the page that the message is for. */
   pane: number;
